@@ -1,0 +1,10 @@
+//! Our side of every outside system: one folder per system, a trait in our words, and the wire code behind
+//! it.
+//!
+//! Every driver can make a thing with a token, find it by the token, and take it back by the token. That is
+//! what lets a step adopt its work after a crash, and an undo find it.
+
+mod error;
+pub mod greeter;
+
+pub use error::DriverError;

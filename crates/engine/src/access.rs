@@ -1,0 +1,86 @@
+//! Who may knock at the doors, and what they did.
+
+use std::fmt;
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+
+/// What a token may do; each role includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Looks.
+    Reader,
+    /// Also cancels, pauses, resumes, retries and signals.
+    Operator,
+    /// Also submits and manages tokens.
+    Admin,
+}
+
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Reader, Role::Operator, Role::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Reader => "reader",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Role::ALL
+            .into_iter()
+            .find(|role| role.as_str() == text)
+            .ok_or_else(|| format!("{text:?} is not a role; the roles are reader, operator, admin"))
+    }
+}
+
+/// A token as it is kept: never the token itself, only its SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    pub name: String,
+    pub role: Role,
+    pub digest: String,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+}
+
+/// One call that changed something, or tried to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRow {
+    pub at: Timestamp,
+    pub who: String,
+    pub action: String,
+    pub target: String,
+    pub result: String,
+    pub request: String,
+}
+
+/// The part of a store that the doors need for themselves.
+#[async_trait]
+pub trait AccessStore: Send + Sync + 'static {
+    /// Adds a token; `false` when the name is taken.
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError>;
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError>;
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
+    /// Removes a token by name; `false` when there is none.
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError>;
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError>;
+    /// Newest first.
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError>;
+}

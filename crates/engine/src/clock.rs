@@ -1,0 +1,120 @@
+//! Time and chance, the two things that a test must be able to turn.
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// A moment, in microseconds since 1970 UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// The moment this long after `self`; saturates at the end of time.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Timestamp {
+        let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_add(micros))
+    }
+
+    /// The moment this long before `self`.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Timestamp {
+        let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Timestamp(self.0.saturating_sub(micros))
+    }
+
+    /// How long after `earlier` this is; zero when it is not.
+    pub fn since(self, earlier: Timestamp) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    pub fn millis(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// Reads RFC 3339, the way people and APIs write a moment.
+    pub fn parse(text: &str) -> Option<Timestamp> {
+        let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+        i64::try_from(at.unix_timestamp_nanos() / 1000).ok().map(Timestamp)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1000)
+            .ok()
+            .and_then(|at| at.format(&Rfc3339).ok());
+        match text {
+            Some(text) => f.write_str(&text),
+            None => write!(f, "{}us", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Timestamp::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("{text:?} is not an RFC 3339 time")))
+    }
+}
+
+/// Where the engine takes time and chance from. Nothing else in this crate looks at a clock or rolls dice.
+#[async_trait]
+pub trait Clock: Send + Sync + 'static {
+    fn now(&self) -> Timestamp;
+    async fn sleep(&self, duration: Duration);
+    /// A number nobody can guess or, in a simulation, everybody can repeat.
+    fn chance(&self) -> u64;
+}
+
+/// The clock on the wall.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WallClock;
+
+#[async_trait]
+impl Clock for WallClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that looks at the wall")]
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Timestamp(0).plus(since)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
+    }
+
+    fn chance(&self) -> u64 {
+        rand::random()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_survives_its_text() {
+        for micros in [0, 1, 1_700_000_000_123_456, -5] {
+            let at = Timestamp(micros);
+            assert_eq!(Timestamp::parse(&at.to_string()), Some(at), "{at}");
+        }
+        assert_eq!(Timestamp::parse("yesterday"), None);
+    }
+
+    #[test]
+    fn time_never_overflows() {
+        assert_eq!(Timestamp(i64::MAX).plus(Duration::MAX), Timestamp(i64::MAX));
+        assert_eq!(Timestamp(1).since(Timestamp(5)), Duration::ZERO);
+    }
+}

@@ -1,0 +1,406 @@
+//! The engine as doors and programs see it: submit, ask, signal, look.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::clock::{Clock, Timestamp};
+use crate::event::{Body, Event};
+use crate::feed::Feed;
+use crate::house::{House, Settings};
+use crate::ids::{NodeId, OperationId};
+use crate::limits::Limits;
+use crate::memory::Memory;
+use crate::observer::{Observer, Unobserved};
+use crate::phase::{Phase, Verb};
+use crate::plan::Plan;
+use crate::registry::{Registry, WorkflowInfo, sealing_context};
+use crate::secret::{Sealer, SharedRing};
+use crate::store::{
+    Claimed, Create, Idempotency, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+};
+use crate::worker::Worker;
+use crate::workflow::Workflow;
+
+/// Runs operations. Cheap to clone: all clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    worker: Arc<Worker>,
+    last_wish: Arc<AtomicI64>,
+}
+
+/// Puts an engine together.
+pub struct EngineBuilder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ring: SharedRing,
+    settings: Settings,
+    limits: Limits,
+    observer: Arc<dyn Observer>,
+    registry: Registry,
+}
+
+impl EngineBuilder {
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// How many calls may be under way to each driver.
+    #[must_use]
+    pub fn limits(mut self, limits: BTreeMap<String, usize>, default: usize) -> Self {
+        self.limits = Limits::new(limits, default);
+        self
+    }
+
+    #[must_use]
+    pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    #[must_use]
+    pub fn workflow<W: Workflow>(mut self, plan: Plan<W>) -> Self {
+        self.registry.add(plan);
+        self
+    }
+
+    pub fn build(self) -> Engine {
+        let house = House {
+            store: self.store,
+            clock: self.clock,
+            ring: self.ring,
+            settings: self.settings,
+            limits: self.limits,
+            observer: self.observer,
+            feed: Feed::default(),
+            stopping: AtomicBool::new(false),
+        };
+        let worker = Arc::new(Worker::new(house, self.registry));
+        Engine { worker, last_wish: Arc::new(AtomicI64::new(0)) }
+    }
+}
+
+/// What somebody asks the engine to do.
+#[derive(Debug, Clone)]
+pub struct Command {
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub params: Value,
+    /// Who asks, for the journal.
+    pub by: String,
+    /// The same key from the same caller means the same operation.
+    pub idempotency_key: Option<String>,
+    /// Wait for a busy resource instead of being refused.
+    pub queue: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accepted {
+    pub id: OperationId,
+    /// The operation was there already: the same key was used before.
+    pub repeated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    #[error("there is no workflow {name:?}; known are {known}")]
+    UnknownWorkflow { name: String, known: String },
+    #[error("{0}")]
+    Invalid(String),
+    #[error("operation {operation} is working on this resource")]
+    Busy { operation: OperationId },
+    #[error("this idempotency key was used for another request")]
+    KeyReused,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    #[error("there is no such operation")]
+    NotFound,
+    #[error("an operation that is {phase} cannot be asked to {verb}")]
+    NotNow { phase: Phase, verb: Verb },
+    #[error("operation {operation} is working on this resource")]
+    Busy { operation: OperationId },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Everything about one operation.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    pub shown: Shown,
+    pub memory: Memory,
+}
+
+/// An unfinished operation that this release could not finish.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Unfinishable {
+    pub operation: OperationId,
+    pub workflow: String,
+    pub reason: String,
+}
+
+const NAME_CHARS_MAX: usize = 256;
+const PARAMS_BYTES_MAX: usize = 256 * 1024;
+/// Events read at a time when a memory is folded.
+const FOLD_PAGE: usize = 1000;
+
+impl Engine {
+    pub fn builder(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ring: SharedRing) -> EngineBuilder {
+        EngineBuilder {
+            store,
+            clock,
+            ring,
+            settings: Settings::default(),
+            limits: Limits::default(),
+            observer: Arc::new(Unobserved),
+            registry: Registry::default(),
+        }
+    }
+
+    /// Begins to work. `previous` is the node that this process was before it was killed, where that is known
+    /// for certain: its operations go on at once instead of after its lease.
+    pub async fn start(&self, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
+        self.worker.start(previous).await
+    }
+
+    /// Stops gracefully: operations finish their step or are released within this time.
+    pub async fn stop(&self, grace: Duration) {
+        self.worker.stop(grace).await;
+    }
+
+    pub async fn submit(&self, command: Command) -> Result<Accepted, SubmitError> {
+        let house = &self.worker.house;
+        let plan =
+            self.worker.registry.get(&command.workflow).ok_or_else(|| self.unknown(&command.workflow))?;
+        check_name("tenant", &command.tenant)?;
+        command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
+        let idempotency = idempotency(&command)?;
+        let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
+        let params =
+            plan.admit(command.params, &Sealer::new(&house.ring, context)).map_err(SubmitError::Invalid)?;
+        if params.len() > PARAMS_BYTES_MAX {
+            return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
+        }
+        let id = OperationId::new(&*house.clock);
+        let now = house.clock.now();
+        // What may have to queue is claimed like any other work once its turn has come.
+        let host = self.worker.host().filter(|_| !command.queue);
+        let deadline = Duration::from_secs(plan.info().deadline_seconds);
+        let started = plan.opens_with().map(str::to_owned);
+        let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
+        let create = Create {
+            id,
+            workflow: command.workflow,
+            tenant: command.tenant,
+            resource: command.resource,
+            params,
+            created_at: now,
+            deadline_at: now.plus(deadline),
+            owner: host.as_ref().map(|lease| lease.node),
+            event,
+            idempotency,
+            queue: command.queue,
+        };
+        let receipt =
+            house.store.commit(Write::Create(Box::new(create.clone()))).await.inspect_err(|_| {
+                // It may be there, with us as its owner.
+                self.worker.set_adrift(id);
+            })?;
+        match receipt {
+            Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
+            Receipt::KeyReused => Err(SubmitError::KeyReused),
+            Receipt::Busy(operation) => Err(SubmitError::Busy { operation }),
+            _ => {
+                house.feed.tell(id, 1);
+                match host {
+                    Some(lease) => self.worker.take_on(first_claim(create), lease),
+                    None => self.worker.wake(now),
+                }
+                Ok(Accepted { id, repeated: false })
+            }
+        }
+    }
+
+    /// Asks an operation to cancel, pause, resume or retry. Durable when it returns; it takes effect at the end
+    /// of the step that runs.
+    pub async fn ask(&self, id: OperationId, verb: Verb, by: &str, reason: &str) -> Result<(), AskError> {
+        let house = &self.worker.house;
+        let at = self.wish_time(house.clock.now());
+        let wish = Wish { verb, by: by.to_owned(), reason: reason.to_owned(), at };
+        match house.store.commit(Write::Wish { id, wish: wish.clone() }).await? {
+            Receipt::NoSuchOperation => Err(AskError::NotFound),
+            Receipt::NotNow(phase) => Err(AskError::NotNow { phase, verb }),
+            Receipt::Busy(operation) => Err(AskError::Busy { operation }),
+            _ => {
+                self.worker.deliver(id, wish);
+                self.worker.wake(at);
+                Ok(())
+            }
+        }
+    }
+
+    /// Tells whoever waits for this key; a signal that comes before the wait is kept for it. Answers how many
+    /// waits it ended at once.
+    pub async fn signal(&self, key: &str, payload: Value) -> Result<usize, SubmitError> {
+        check_name("key", key)?;
+        let house = &self.worker.house;
+        let at = house.clock.now();
+        let receipt = house.store.commit(Write::Signal { key: key.to_owned(), payload, at }).await?;
+        self.worker.wake(at);
+        Ok(if let Receipt::Woke(count) = receipt { count } else { 0 })
+    }
+
+    pub async fn inspect(&self, id: OperationId) -> Result<Option<Inspection>, StoreError> {
+        let store = &self.worker.house.store;
+        let Some(shown) = store.show(id).await? else { return Ok(None) };
+        let saved = shown.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
+        let mut memory = saved.map_err(|error| StoreError::Refused(format!("unreadable memory: {error}")))?;
+        let mut seq = shown.memory_seq;
+        loop {
+            let events = store.journal(id, seq, FOLD_PAGE).await?;
+            let Some(last) = events.last() else { break };
+            seq = last.seq;
+            memory = memory.fold(&events);
+        }
+        Ok(Some(Inspection { shown, memory }))
+    }
+
+    pub async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        self.worker.house.store.list(query).await
+    }
+
+    pub async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.worker.house.store.journal(id, after, limit).await
+    }
+
+    pub async fn stats(&self) -> Result<Stats, StoreError> {
+        self.worker.house.store.stats(self.now()).await
+    }
+
+    /// Whether the database answers and this node may work.
+    pub async fn is_ready(&self) -> Result<(), StoreError> {
+        self.worker.house.store.ping().await?;
+        match self.worker.lease() {
+            Some(lease) if lease.allows_effects(self.now()) => Ok(()),
+            _ => Err(StoreError::Unavailable("this node holds no valid lease".into())),
+        }
+    }
+
+    /// Wakes those who watch; what happened is in the journal.
+    pub fn feed(&self) -> &Feed {
+        &self.worker.house.feed
+    }
+
+    pub fn workflows(&self) -> Vec<WorkflowInfo> {
+        self.worker.registry.all().map(crate::registry::AnyPlan::info).collect()
+    }
+
+    pub fn workflow(&self, name: &str) -> Option<WorkflowInfo> {
+        self.worker.registry.get(name).map(crate::registry::AnyPlan::info)
+    }
+
+    /// How many operations this process works on right now.
+    pub fn running(&self) -> usize {
+        self.worker.running_count()
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.worker.house.clock.now()
+    }
+
+    /// Every unfinished operation that this release could not finish, with the reason.
+    pub async fn check_unfinished(&self) -> Result<(usize, Vec<Unfinishable>), StoreError> {
+        let phases: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| !phase.is_final()).collect();
+        let mut query = Query { phases, limit: 500, ..Query::default() };
+        let (mut count, mut found) = (0, Vec::new());
+        loop {
+            let page = self.list(&query).await?;
+            let Some(last) = page.last() else { return Ok((count, found)) };
+            query.before = Some(last.id);
+            count += page.len();
+            for summary in page {
+                if let Some(reason) = self.unfinishable(&summary).await? {
+                    let Summary { id, workflow, .. } = summary;
+                    found.push(Unfinishable { operation: id, workflow, reason });
+                }
+            }
+        }
+    }
+
+    async fn unfinishable(&self, summary: &Summary) -> Result<Option<String>, StoreError> {
+        let Some(plan) = self.worker.registry.get(&summary.workflow) else {
+            return Ok(Some(format!("this release has no workflow {}", summary.workflow)));
+        };
+        match self.inspect(summary.id).await {
+            Ok(Some(inspection)) => Ok(plan.readable(&inspection.shown.params, &inspection.memory).err()),
+            Ok(None) => Ok(None),
+            Err(StoreError::Refused(why)) => Ok(Some(why)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> SubmitError {
+        let known: Vec<&str> = self.worker.registry.all().map(|plan| plan.info().workflow).collect();
+        SubmitError::UnknownWorkflow {
+            name: name.chars().take(NAME_CHARS_MAX).collect(),
+            known: known.join(", "),
+        }
+    }
+
+    /// Two wishes never have the same time, so that the later one is always heard.
+    fn wish_time(&self, now: Timestamp) -> Timestamp {
+        let before = self
+            .last_wish
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| Some(now.0.max(last + 1)))
+            .unwrap_or(now.0);
+        Timestamp(now.0.max(before + 1))
+    }
+}
+
+fn first_claim(create: Create) -> Claimed {
+    Claimed {
+        id: create.id,
+        workflow: create.workflow,
+        tenant: create.tenant,
+        resource: create.resource,
+        params: create.params,
+        phase: Phase::Running,
+        created_at: create.created_at,
+        deadline_at: create.deadline_at,
+        epoch: 1,
+        memory: None,
+        events: vec![create.event],
+        seq: 1,
+        orphaned: false,
+        wish: None,
+        signal: None,
+    }
+}
+
+fn check_name(field: &str, value: &str) -> Result<(), SubmitError> {
+    let length = value.chars().count();
+    if length == 0 || length > NAME_CHARS_MAX || value.chars().any(char::is_control) {
+        let rule = format!("{field} must have 1 to {NAME_CHARS_MAX} characters and no control characters");
+        return Err(SubmitError::Invalid(rule));
+    }
+    Ok(())
+}
+
+fn idempotency(command: &Command) -> Result<Option<Idempotency>, SubmitError> {
+    let Some(key) = &command.idempotency_key else { return Ok(None) };
+    check_name("the idempotency key", key)?;
+    let asked = serde_json::json!([command.workflow, command.tenant, command.resource, command.params]);
+    let digest = Sha256::digest(asked.to_string().as_bytes());
+    let digest = digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    Ok(Some(Idempotency { scope: command.by.clone(), key: key.clone(), digest }))
+}

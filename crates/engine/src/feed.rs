@@ -1,0 +1,30 @@
+//! Tells whoever watches that an operation has a new event. Watchers read the journal; this only wakes them.
+
+use tokio::sync::broadcast;
+
+use crate::ids::OperationId;
+
+/// Watchers that fall further behind than this read the journal from where they were.
+const NEWS_MAX: usize = 4096;
+
+#[derive(Clone)]
+pub struct Feed(broadcast::Sender<(OperationId, u32)>);
+
+impl Default for Feed {
+    fn default() -> Self {
+        Feed(broadcast::Sender::new(NEWS_MAX))
+    }
+}
+
+impl Feed {
+    pub(crate) fn tell(&self, id: OperationId, seq: u32) {
+        if self.0.receiver_count() > 0 {
+            // Nobody listening any more is no error.
+            let _ = self.0.send((id, seq));
+        }
+    }
+
+    pub fn watch(&self) -> broadcast::Receiver<(OperationId, u32)> {
+        self.0.subscribe()
+    }
+}

@@ -1,0 +1,67 @@
+//! The durable core of provision-engine: what an operation is and how it lives.
+//!
+//! An **operation** is one durable run of a **workflow** for one resource. A workflow is a table of **steps**
+//! with weights, its [`Plan`]. A **pass** walks through the steps from the lowest weight; each step answers with
+//! an **outcome**: done, skip, wait, retry or fail. What a step remembers is a **fact**, what a pass puts
+//! together and nobody saves is its **input**. Every turn is an **event** in the operation's journal, and the
+//! journal is the operation's memory.
+//!
+//! This crate knows no HTTP, no SQL, no cloud and no clock of its own: the store and the clock come in by trait.
+
+mod access;
+mod budget;
+mod clock;
+mod engine;
+mod event;
+mod feed;
+mod house;
+mod ids;
+mod limits;
+mod memory;
+mod observer;
+mod operation;
+mod outcome;
+mod phase;
+mod plan;
+mod registry;
+mod runner;
+pub mod secret;
+mod step;
+pub mod store;
+mod verdict;
+mod worker;
+mod workflow;
+
+pub use access::{AccessStore, AuditRow, Role, TokenRow};
+pub use budget::{Budget, RetryPolicy};
+pub use clock::{Clock, Timestamp, WallClock};
+pub use engine::{Accepted, AskError, Command, Engine, EngineBuilder, Inspection, SubmitError, Unfinishable};
+pub use event::{Because, Body, Changes, Event, masked};
+pub use feed::Feed;
+pub use house::Settings;
+pub use ids::{NodeId, OperationId};
+pub use limits::Limits;
+pub use memory::{LastError, Memory, StuckAt, Turned, Wait};
+pub use observer::{Observer, StepResult, Unobserved};
+pub use operation::Operation;
+pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
+pub use phase::{Phase, Turn, Verb};
+pub use plan::{OnFailure, Plan, StepInfo};
+pub use registry::WorkflowInfo;
+pub use step::{Effect, Step};
+pub use workflow::{Fact, Record, Workflow, parse};
+
+/// What the file of a step needs.
+pub mod prelude {
+    pub use std::sync::Arc;
+    pub use std::time::Duration;
+
+    pub use async_trait::async_trait;
+    pub use serde::{Deserialize, Serialize};
+
+    pub use crate::secret::{ExposeSecret, Sealed, SecretString};
+    pub use crate::{
+        Effect, Fact, Halt, OnFailure, Operation, Outcome, Plan, RetryPolicy, Step, Workflow, done, fail,
+        retry, skip, wait, wait_for,
+    };
+}

@@ -1,0 +1,319 @@
+//! What an operation knows about itself: its journal, folded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::budget::Budget;
+use crate::clock::Timestamp;
+use crate::event::{Because, Body, Changes, Event};
+use crate::outcome::Cause;
+use crate::phase::{Phase, Verb};
+
+/// Everything the engine remembers of one operation. Folding the same events always gives the same memory, so
+/// a parked operation carries its memory in its row and a crashed one is folded from there on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    pub facts: BTreeMap<String, Value>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub state: Value,
+    /// Steps that may have left something in the world.
+    pub started: BTreeSet<String>,
+    pub done: BTreeSet<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, Cause>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub undone: BTreeSet<String>,
+    /// The step that was about to run when the last event was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub budgets: BTreeMap<String, Budget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Wait>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turned: Option<Turned>,
+    /// Set while a person must decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<StuckAt>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// The last wish that was heard, so that it is not heard twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Timestamp>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub signals: BTreeMap<String, Value>,
+    /// How often the operation was started again because steps were skipped.
+    pub retriggers: u32,
+    /// How often the operation began anew after it had been undone. Tokens differ between rounds.
+    pub round: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finished: Option<Phase>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<LastError>,
+}
+
+/// What a step said it waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wait {
+    pub step: String,
+    pub reason: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+/// Why the operation goes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turned {
+    pub because: Because,
+    pub step: Option<String>,
+    pub cause: Cause,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StuckAt {
+    pub step: String,
+    pub cause: Cause,
+    pub left_over: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastError {
+    pub step: String,
+    pub cause: Cause,
+    pub at: Timestamp,
+}
+
+/// The budget of an undo is kept apart from the budget of the run.
+pub(crate) fn budget_key(step: &str, undo: bool) -> String {
+    if undo { format!("undo {step}") } else { step.to_owned() }
+}
+
+/// The engine's own name in the place of a step: waits between two starts of a skipped clean-up.
+pub(crate) const RETRIGGER: &str = "retrigger";
+
+impl Memory {
+    /// What the operation knows after these events.
+    #[must_use]
+    pub fn fold(mut self, events: &[Event]) -> Memory {
+        for event in events {
+            self.apply(event);
+        }
+        self
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Created { started, .. } => self.open(started.as_ref()),
+            Body::Adopted { .. } => {}
+            Body::Stepped { changes, started } => {
+                self.learn(changes);
+                self.open(started.as_ref());
+            }
+            Body::Waited { step, reason, key, changes, .. } => {
+                self.learn(changes);
+                self.open = None;
+                if step == RETRIGGER {
+                    self.retriggers += 1;
+                }
+                self.budgets.remove(&budget_key(step, self.goes_back()));
+                self.wait = Some(Wait { step: step.clone(), reason: reason.clone(), key: key.clone() });
+            }
+            Body::Retried { step, cause, attempt, spent_ms, undo, changes, .. } => {
+                self.learn(changes);
+                self.open = None;
+                self.wait = None;
+                let budget = Budget { attempts: *attempt, spent_ms: *spent_ms };
+                self.budgets.insert(budget_key(step, *undo), budget);
+                self.erred(step, cause, event.at);
+            }
+            Body::Turned { step, because, cause, changes } => {
+                self.learn(changes);
+                self.open = None;
+                self.wait = None;
+                self.turned = Some(Turned { because: *because, step: step.clone(), cause: cause.clone() });
+                if let Some(step) = step {
+                    self.erred(step, cause, event.at);
+                }
+            }
+            Body::Stuck { step, cause, left_over, changes } => {
+                self.learn(changes);
+                self.open = None;
+                self.stuck =
+                    Some(StuckAt { step: step.clone(), cause: cause.clone(), left_over: left_over.clone() });
+                self.erred(step, cause, event.at);
+            }
+            Body::Asked { verb, at, .. } => {
+                self.heard = Some(*at);
+                self.asked(*verb);
+            }
+            Body::Signalled { key, payload } => {
+                self.signals.insert(key.clone(), payload.clone());
+            }
+            Body::Finished { phase, step, cause, changes } => {
+                self.learn(changes);
+                if let (Some(step), Some(cause)) = (step, cause) {
+                    self.erred(step, cause, event.at);
+                }
+                self.open = None;
+                self.wait = None;
+                self.finished = Some(*phase);
+            }
+        }
+    }
+
+    fn open(&mut self, started: Option<&String>) {
+        if let Some(step) = started {
+            self.started.insert(step.clone());
+        }
+        self.open = started.cloned();
+    }
+
+    /// Takes over what steps learned, did, skipped or undid. A step that got on has its whole budget again.
+    pub fn learn(&mut self, changes: &Changes) {
+        self.facts.extend(changes.facts.iter().map(|(key, value)| (key.clone(), value.clone())));
+        if let Some(state) = &changes.state {
+            self.state = state.clone();
+        }
+        for step in &changes.done {
+            self.got_on(step, false);
+            self.skipped.remove(step);
+            self.done.insert(step.clone());
+        }
+        for (step, cause) in &changes.skipped {
+            self.got_on(step, false);
+            self.skipped.insert(step.clone(), cause.clone());
+        }
+        for step in &changes.undone {
+            self.got_on(step, true);
+            self.undone.insert(step.clone());
+        }
+    }
+
+    fn got_on(&mut self, step: &str, undo: bool) {
+        self.budgets.remove(&budget_key(step, undo));
+        if self.wait.as_ref().is_some_and(|wait| wait.step == step) {
+            self.wait = None;
+        }
+    }
+
+    fn erred(&mut self, step: &str, cause: &Cause, at: Timestamp) {
+        self.last_error = Some(LastError { step: step.to_owned(), cause: cause.clone(), at });
+    }
+
+    fn asked(&mut self, verb: Verb) {
+        match verb {
+            Verb::Cancel => {
+                self.paused = false;
+                self.stuck = None;
+            }
+            Verb::Pause => self.paused = true,
+            Verb::Resume | Verb::Retry => {
+                self.paused = false;
+                self.stuck = None;
+                self.open = None;
+                self.budgets.clear();
+                self.retriggers = 0;
+                if verb == Verb::Retry {
+                    self.revive();
+                }
+            }
+        }
+    }
+
+    /// A finished operation starts again. What was taken back is gone, so what was learned about it goes too.
+    fn revive(&mut self) {
+        match self.finished.take() {
+            Some(Phase::Undone | Phase::Cancelled) => {
+                *self = Memory {
+                    heard: self.heard,
+                    round: self.round + 1,
+                    last_error: self.last_error.take(),
+                    ..Memory::default()
+                };
+            }
+            Some(_) => self.turned = None,
+            None => {}
+        }
+    }
+
+    /// Which way the operation goes when it next runs.
+    pub fn goes_back(&self) -> bool {
+        self.turned.is_some()
+    }
+
+    pub fn budget(&self, step: &str, undo: bool) -> Budget {
+        self.budgets.get(&budget_key(step, undo)).copied().unwrap_or_default()
+    }
+
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("a memory is plain data")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(body: Body) -> Event {
+        Event { seq: 1, at: Timestamp(7), body }
+    }
+
+    fn stepped(done: &str, started: &str) -> Event {
+        let changes = Changes { done: vec![done.into()], ..Changes::default() };
+        event(Body::Stepped { changes, started: Some(started.into()) })
+    }
+
+    #[test]
+    fn a_memory_saved_half_way_and_folded_on_equals_one_folded_in_one_go() {
+        let retried = event(Body::Retried {
+            step: "b".into(),
+            cause: "no".into(),
+            attempt: 1,
+            spent_ms: 5,
+            until: Timestamp(9),
+            undo: false,
+            changes: Changes::default(),
+        });
+        let events = [stepped("a", "b"), retried, stepped("b", "c")];
+        let whole = Memory::default().fold(&events);
+        for cut in 0..=events.len() {
+            let half = Memory::default().fold(&events[..cut]).to_text();
+            let half: Memory = serde_json::from_str(&half).unwrap();
+            assert_eq!(half.fold(&events[cut..]), whole, "cut at {cut}");
+        }
+        assert_eq!(whole.budget("b", false), Budget::default(), "a step that got on has its budget again");
+        assert_eq!(whole.last_error.unwrap().cause.as_str(), "no");
+    }
+
+    #[test]
+    fn a_round_after_an_undo_remembers_nothing_but_that_it_is_the_next_one() {
+        let finished = event(Body::Finished {
+            phase: Phase::Undone,
+            step: None,
+            cause: None,
+            changes: Changes::default(),
+        });
+        let asked =
+            event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
+        let memory = Memory::default().fold(&[stepped("a", "b"), finished, asked]);
+        assert_eq!((memory.round, memory.done.len(), memory.finished), (1, 0, None));
+        assert_eq!(memory.heard, Some(Timestamp(8)));
+    }
+
+    #[test]
+    fn a_failed_operation_that_is_retried_keeps_what_was_done() {
+        let finished = event(Body::Finished {
+            phase: Phase::Failed,
+            step: None,
+            cause: None,
+            changes: Changes::default(),
+        });
+        let asked =
+            event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
+        let memory = Memory::default().fold(&[stepped("a", "b"), finished, asked]);
+        assert_eq!((memory.round, memory.done.len(), memory.goes_back()), (0, 1, false));
+    }
+}

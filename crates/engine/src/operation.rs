@@ -1,0 +1,175 @@
+//! What a step holds in its hands.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::clock::Clock;
+use crate::event::{Body, Changes, Event};
+use crate::feed::Feed;
+use crate::ids::OperationId;
+use crate::memory::Memory;
+use crate::outcome::{Halt, LetGo};
+use crate::phase::Phase;
+use crate::secret::{Sealed, Sealer, SecretString};
+use crate::store::{Append, Hold, Receipt, Store, StoreError, Write};
+use crate::workflow::{Fact, Workflow};
+
+/// One durable run of a workflow for one resource, as its steps see it.
+pub struct Operation<W: Workflow> {
+    pub id: OperationId,
+    pub tenant: String,
+    pub resource: Option<String>,
+    /// What was asked: saved, fixed.
+    pub params: W::Params,
+    /// What the steps share: saved when it changes.
+    pub state: W::State,
+    /// What this pass puts together: empty when a pass begins.
+    pub input: W::Input,
+    pub(crate) book: Book,
+}
+
+/// The engine's side of an operation: its memory, and the pen that writes the journal.
+pub(crate) struct Book {
+    pub(crate) memory: Memory,
+    pub(crate) seq: u32,
+    pub(crate) hold: Hold,
+    /// What steps learned since the last event.
+    pub(crate) pending: Changes,
+    pub(crate) sealer: Sealer,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) feed: Feed,
+}
+
+impl<W: Workflow> Operation<W> {
+    /// What a step remembered in this or an earlier pass.
+    pub fn recall<F: Fact>(&self) -> Result<Option<F>, Halt> {
+        let saved = self.book.pending.facts.get(F::KEY).or_else(|| self.book.memory.facts.get(F::KEY));
+        let Some(value) = saved else { return Ok(None) };
+        serde_json::from_value(value.clone()).map(Some).map_err(|error| Halt::Fail {
+            cause: format!("the fact {} was saved by another release and cannot be read: {error}", F::KEY)
+                .into(),
+        })
+    }
+
+    /// Remembers a value. It is saved together with the step's outcome, whatever that is, before anything else
+    /// happens; to have it saved at once, in the middle of a step, call [`save`](Self::save) after it.
+    pub fn remember<F: Fact>(&mut self, fact: &F) -> Result<(), Halt> {
+        let value = serde_json::to_value(fact)
+            .map_err(|error| Halt::Fail { cause: format!("cannot remember {}: {error}", F::KEY).into() })?;
+        if self.book.memory.facts.get(F::KEY) == Some(&value) {
+            self.book.pending.facts.remove(F::KEY);
+        } else {
+            self.book.pending.facts.insert(F::KEY.to_owned(), value);
+        }
+        Ok(())
+    }
+
+    /// Saves facts and state now. Costs a commit, and nothing when there is nothing new. For a step that must
+    /// leave a trace before it makes a call which the far side cannot recognise a second time.
+    pub async fn save(&mut self) -> Result<(), Halt> {
+        self.collect();
+        if self.book.pending.is_empty() {
+            return Ok(());
+        }
+        let started = self.book.memory.open.clone();
+        self.book.append(|changes| Body::Stepped { changes, started }).await
+    }
+
+    /// The same for the same operation and label for ever, and different for any other. Every create call
+    /// carries one, as key, name, tag or label, so that after a crash the step finds what it made. An operator
+    /// who starts an operation again after it was undone begins a new round, with new tokens.
+    pub fn token(&self, label: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(self.book.memory.round.to_be_bytes());
+        hash.update(label.as_bytes());
+        let digest = hash.finalize();
+        let short = u64::from_be_bytes(digest[..8].try_into().expect("a digest has 32 bytes"));
+        format!("{}-{short:016x}", self.id.0.simple())
+    }
+
+    pub fn seal(&self, secret: &SecretString) -> Sealed {
+        self.book.sealer.seal(secret)
+    }
+
+    pub fn open(&self, sealed: &Sealed) -> Result<SecretString, Halt> {
+        self.book.sealer.open(sealed).map_err(|error| Halt::Fail { cause: error.to_string().into() })
+    }
+
+    /// A value that an earlier step must have put into the state.
+    pub fn need<'a, T>(
+        &'a self,
+        name: &str,
+        field: impl FnOnce(&'a W::State) -> Option<&'a T>,
+    ) -> Result<&'a T, Halt> {
+        field(&self.state).ok_or_else(|| Halt::Fail { cause: format!("{name} is not known yet").into() })
+    }
+
+    /// What the outside said under this key, if it has said anything while this operation waited for it.
+    pub fn signalled(&self, key: &str) -> Option<&Value> {
+        self.book.memory.signals.get(key)
+    }
+
+    pub fn now(&self) -> crate::clock::Timestamp {
+        self.book.clock.now()
+    }
+
+    /// Notices what changed in the state since it was last saved.
+    pub(crate) fn collect(&mut self) {
+        let state = serde_json::to_value(&self.state).unwrap_or(Value::Null);
+        self.book.pending.state = (state != self.book.memory.state).then_some(state);
+    }
+
+    /// Forgets what a pass put together.
+    pub(crate) fn begin_pass(&mut self) {
+        self.input = W::Input::default();
+    }
+}
+
+impl Book {
+    /// The next line of the journal, with everything that is pending.
+    pub(crate) fn next(&mut self, body: impl FnOnce(Changes) -> Body) -> Event {
+        let changes = std::mem::take(&mut self.pending);
+        Event { seq: self.seq + 1, at: self.clock.now(), body: body(changes) }
+    }
+
+    /// What the operation knows once this event is durable.
+    pub(crate) fn learned(&mut self, event: &Event) {
+        self.seq = event.seq;
+        self.memory.apply(event);
+        self.feed.tell(self.hold.id, event.seq);
+    }
+
+    pub(crate) async fn append(&mut self, body: impl FnOnce(Changes) -> Body) -> Result<(), Halt> {
+        self.append_with(body, None, None).await
+    }
+
+    pub(crate) async fn append_with(
+        &mut self,
+        body: impl FnOnce(Changes) -> Body,
+        phase: Option<Phase>,
+        consumes: Option<String>,
+    ) -> Result<(), Halt> {
+        let event = self.next(body);
+        let append = Append { id: self.hold.id, event: event.clone(), phase, consumes };
+        self.commit(Write::Append(append)).await?;
+        self.learned(&event);
+        Ok(())
+    }
+
+    pub(crate) async fn commit(&self, write: Write) -> Result<(), Halt> {
+        match self.store.commit(write).await {
+            Ok(Receipt::Saved) => Ok(()),
+            Ok(other) => Err(lost(format!("unexpected receipt {other:?}"))),
+            Err(StoreError::Fenced) => Err(Halt::LetGo(LetGo::Fenced)),
+            Err(error @ StoreError::Refused(_)) => Err(Halt::Fail { cause: error.to_string().into() }),
+            Err(error) => Err(lost(error.to_string())),
+        }
+    }
+}
+
+fn lost(why: String) -> Halt {
+    Halt::LetGo(LetGo::StoreLost(why))
+}

@@ -1,0 +1,228 @@
+//! The table of steps of a workflow.
+
+use std::time::Duration;
+
+use crate::budget::RetryPolicy;
+use crate::operation::Operation;
+use crate::step::{Effect, Step};
+use crate::workflow::Workflow;
+
+/// What happens to the work of earlier steps when a step fails or somebody cancels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Take it back, in reverse order.
+    Unwind,
+    /// Leave it: somebody else sends the operation that removes it.
+    Leave,
+}
+
+/// The steps of a workflow in the order in which they run.
+///
+/// The table is checked while it is built: weight 0, a name used twice or a line out of order stops the program
+/// at start with the name of the step, so what is read in the code is what runs.
+pub struct Plan<W: Workflow> {
+    pub(crate) on_failure: OnFailure,
+    pub(crate) steps: Vec<Planned<W>>,
+    pub(crate) retrigger: Retrigger,
+}
+
+pub(crate) struct Planned<W: Workflow> {
+    pub(crate) weight: u16,
+    pub(crate) step: Box<dyn Step<W>>,
+    when: Option<fn(&Operation<W>) -> bool>,
+    pub(crate) is_clean_up: bool,
+}
+
+/// How the engine starts an operation again in which steps were skipped.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Retrigger {
+    pub(crate) every: Duration,
+    pub(crate) times: u32,
+}
+
+/// One line of the table, for people.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct StepInfo {
+    pub weight: u16,
+    pub name: &'static str,
+    pub title: &'static str,
+    pub effect: &'static str,
+    pub driver: Option<&'static str>,
+    pub conditional: bool,
+    pub clean_up: bool,
+}
+
+impl<W: Workflow> Plan<W> {
+    pub fn new(on_failure: OnFailure) -> Plan<W> {
+        let retrigger = Retrigger { every: Duration::from_mins(10), times: 144 };
+        Plan { on_failure, steps: Vec::new(), retrigger }
+    }
+
+    /// Adds a step. Lines come in the order of their weights; equal weights keep the order of the table.
+    #[must_use]
+    pub fn step(self, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.push(Planned { weight, step: Box::new(step), when: None, is_clean_up: false })
+    }
+
+    /// Adds a step that configuration can leave out.
+    #[must_use]
+    pub fn step_if(self, enabled: bool, weight: u16, step: impl Step<W>) -> Plan<W> {
+        if enabled { self.step(weight, step) } else { self }
+    }
+
+    /// Adds a step that runs only for some operations. The condition looks at what is saved, nothing else.
+    #[must_use]
+    pub fn step_when(self, when: fn(&Operation<W>) -> bool, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.push(Planned { weight, step: Box::new(step), when: Some(when), is_clean_up: false })
+    }
+
+    /// Adds a step that must not hold up the ones after it: where it would fail, it is skipped, listed, and
+    /// tried again when the engine starts the operation anew.
+    #[must_use]
+    pub fn clean_up(self, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.push(Planned { weight, step: Box::new(step), when: None, is_clean_up: true })
+    }
+
+    /// Adds a step that comes from outside the table, such as one from configuration, after the steps of the
+    /// same weight.
+    #[must_use]
+    pub fn insert(mut self, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.check(weight, step.name());
+        let at = self.steps.partition_point(|planned| planned.weight <= weight);
+        let planned = Planned { weight, step: Box::new(step), when: None, is_clean_up: false };
+        self.steps.insert(at, planned);
+        self
+    }
+
+    /// How often and how many times an operation with skipped steps starts again.
+    #[must_use]
+    pub fn retrigger(mut self, every: Duration, times: u32) -> Plan<W> {
+        self.retrigger = Retrigger { every, times };
+        self
+    }
+
+    /// The same table with every step wrapped, for policies and tests that concern all steps alike.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl Fn(Box<dyn Step<W>>) -> Box<dyn Step<W>>) -> Plan<W> {
+        self.steps = self.steps.into_iter().map(|p| Planned { step: wrap(p.step), ..p }).collect();
+        self
+    }
+
+    fn push(mut self, planned: Planned<W>) -> Plan<W> {
+        let name = planned.step.name();
+        self.check(planned.weight, name);
+        let last = self.steps.last().map_or(0, |planned| planned.weight);
+        assert!(
+            last <= planned.weight,
+            "{}: step {name} has weight {} but comes after weight {last}; write the table in order",
+            W::KIND,
+            planned.weight
+        );
+        self.steps.push(planned);
+        self
+    }
+
+    fn check(&self, weight: u16, name: &str) {
+        assert!(weight > 0, "{}: step {name} has weight 0; the lowest weight is 1", W::KIND);
+        let twice = self.steps.iter().any(|planned| planned.step.name() == name);
+        assert!(!twice, "{}: the name {name} is used twice", W::KIND);
+    }
+
+    pub fn on_failure(&self) -> OnFailure {
+        self.on_failure
+    }
+
+    pub fn describe(&self) -> Vec<StepInfo> {
+        self.steps
+            .iter()
+            .map(|planned| StepInfo {
+                weight: planned.weight,
+                name: planned.step.name(),
+                title: planned.step.title(),
+                effect: planned.step.effect().as_str(),
+                driver: planned.step.driver(),
+                conditional: planned.when.is_some(),
+                clean_up: planned.is_clean_up,
+            })
+            .collect()
+    }
+
+    /// The step that every operation of this kind begins with, if that can be told in advance and matters.
+    pub(crate) fn opens_with(&self) -> Option<&'static str> {
+        let first = self.steps.first()?;
+        let counts = first.when.is_none() && first.step.effect() == Effect::Keyed;
+        counts.then(|| first.step.name())
+    }
+}
+
+impl<W: Workflow> Planned<W> {
+    pub(crate) fn applies(&self, op: &Operation<W>) -> bool {
+        self.when.is_none_or(|when| when(op))
+    }
+
+    pub(crate) fn policy(&self, default: RetryPolicy) -> RetryPolicy {
+        self.step.retries().unwrap_or(default)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::outcome::{Outcome, done};
+
+    struct Nothing;
+    impl Workflow for Nothing {
+        const KIND: &'static str = "test.nothing";
+        const ABOUT: &'static str = "Does nothing.";
+        type Params = ();
+        type State = ();
+        type Input = ();
+    }
+
+    struct Named(&'static str);
+    #[async_trait]
+    impl Step<Nothing> for Named {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn title(&self) -> &'static str {
+            "Doing nothing"
+        }
+        async fn run(&self, _op: &mut Operation<Nothing>) -> Outcome {
+            done()
+        }
+    }
+
+    fn plan() -> Plan<Nothing> {
+        Plan::new(OnFailure::Leave)
+    }
+
+    #[test]
+    fn steps_from_outside_join_by_weight_after_their_equals() {
+        let plan =
+            plan().step(10, Named("a")).step(20, Named("b")).step(20, Named("c")).insert(20, Named("x"));
+        let plan = plan.insert(1, Named("y")).insert(99, Named("z"));
+        let names: Vec<_> = plan.describe().iter().map(|info| info.name).collect();
+        assert_eq!(names, ["y", "a", "b", "c", "x", "z"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "step a has weight 0")]
+    fn weight_0_is_refused_by_name() {
+        let _ = plan().step(0, Named("a"));
+    }
+
+    #[test]
+    #[should_panic(expected = "the name a is used twice")]
+    fn a_name_used_twice_is_refused() {
+        let _ = plan().step(1, Named("a")).insert(2, Named("a"));
+    }
+
+    #[test]
+    #[should_panic(expected = "step b has weight 5 but comes after weight 7")]
+    fn a_table_out_of_order_is_refused() {
+        let _ = plan().step(7, Named("a")).step(5, Named("b"));
+    }
+}

@@ -1,0 +1,169 @@
+//! Every workflow this release knows, with its types put away so that one worker runs them all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::house::{House, Lease, Mailbox};
+use crate::memory::Memory;
+use crate::operation::{Book, Operation};
+use crate::plan::{OnFailure, Plan, StepInfo};
+use crate::runner::{Course, Left};
+use crate::secret::Sealer;
+use crate::store::{Claimed, Hold};
+use crate::workflow::Workflow;
+
+/// A plan of any workflow.
+#[async_trait]
+pub(crate) trait AnyPlan: Send + Sync {
+    fn info(&self) -> WorkflowInfo;
+    fn opens_with(&self) -> Option<&'static str>;
+    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String>;
+    /// Whether this release can go on with what is saved; the reason when it cannot.
+    fn readable(&self, params: &str, memory: &Memory) -> Result<(), String>;
+    async fn run(&self, job: Job<'_>) -> Result<Left, String>;
+}
+
+/// What people may know about a workflow.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct WorkflowInfo {
+    pub workflow: &'static str,
+    pub about: &'static str,
+    pub on_failure: &'static str,
+    pub deadline_seconds: u64,
+    pub steps: Vec<StepInfo>,
+}
+
+/// One operation to work on, and what it needs.
+pub(crate) struct Job<'a> {
+    pub(crate) house: &'a House,
+    pub(crate) lease: &'a Lease,
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) claimed: Claimed,
+    pub(crate) memory: Memory,
+    pub(crate) row_seq: u32,
+}
+
+#[derive(Default)]
+pub(crate) struct Registry(BTreeMap<&'static str, Box<dyn AnyPlan>>);
+
+impl Registry {
+    pub(crate) fn add<W: Workflow>(&mut self, plan: Plan<W>) {
+        let before = self.0.insert(W::KIND, Box::new(plan));
+        assert!(before.is_none(), "the workflow {} is registered twice", W::KIND);
+    }
+
+    pub(crate) fn get(&self, workflow: &str) -> Option<&dyn AnyPlan> {
+        self.0.get(workflow).map(Box::as_ref)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &dyn AnyPlan> {
+        self.0.values().map(Box::as_ref)
+    }
+}
+
+/// What seals and opens the secrets of everything that happens to one resource.
+pub(crate) fn sealing_context(tenant: &str, resource: Option<&str>, workflow: &str) -> String {
+    format!("{tenant}\n{}", resource.unwrap_or(workflow))
+}
+
+fn decode<W: Workflow>(params: &str, memory: &Memory) -> Result<(W::Params, W::State), String> {
+    let params =
+        serde_json::from_str(params).map_err(|error| format!("its params cannot be read: {error}"))?;
+    let state = if memory.state.is_null() {
+        W::State::default()
+    } else {
+        serde_json::from_value(memory.state.clone())
+            .map_err(|error| format!("its state cannot be read: {error}"))?
+    };
+    Ok((params, state))
+}
+
+#[async_trait]
+impl<W: Workflow> AnyPlan for Plan<W> {
+    fn info(&self) -> WorkflowInfo {
+        WorkflowInfo {
+            workflow: W::KIND,
+            about: W::ABOUT,
+            on_failure: match self.on_failure {
+                OnFailure::Unwind => "unwind",
+                OnFailure::Leave => "leave",
+            },
+            deadline_seconds: W::DEADLINE.as_secs(),
+            steps: self.describe(),
+        }
+    }
+
+    fn opens_with(&self) -> Option<&'static str> {
+        self.opens_with()
+    }
+
+    fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String> {
+        let params = W::admit(asked, sealer)?;
+        serde_json::to_string(&params).map_err(|error| error.to_string())
+    }
+
+    fn readable(&self, params: &str, memory: &Memory) -> Result<(), String> {
+        decode::<W>(params, memory)?;
+        let gone = memory.started.difference(&memory.done).find(|name| {
+            !memory.undone.contains(*name) && self.steps.iter().all(|planned| planned.step.name() != *name)
+        });
+        match gone {
+            Some(name) => {
+                Err(format!("it is in the middle of step {name}, which this release does not have"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn run(&self, job: Job<'_>) -> Result<Left, String> {
+        let Job { house, lease, mailbox, claimed, memory, row_seq } = job;
+        let (params, state) = decode::<W>(&claimed.params, &memory)?;
+        let mut memory = memory;
+        if memory.state.is_null() {
+            // The default state needs no event: every release makes it anew.
+            memory.state = serde_json::to_value(&state).unwrap_or_default();
+        }
+        if let Some(wish) = claimed.wish {
+            mailbox.put(wish);
+        }
+        let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), W::KIND);
+        let heard = memory.heard;
+        let book = Book {
+            memory,
+            seq: claimed.seq,
+            hold: Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch },
+            pending: crate::event::Changes::default(),
+            sealer: Sealer::new(&house.ring, context),
+            store: Arc::clone(&house.store),
+            clock: Arc::clone(&house.clock),
+            feed: house.feed.clone(),
+        };
+        let op = Operation {
+            id: claimed.id,
+            tenant: claimed.tenant,
+            resource: claimed.resource,
+            params,
+            state,
+            input: W::Input::default(),
+            book,
+        };
+        let mut course = Course {
+            plan: self,
+            house,
+            lease,
+            mailbox,
+            op,
+            phase: claimed.phase,
+            created_at: claimed.created_at,
+            deadline_at: claimed.deadline_at,
+            heard,
+            row_seq,
+            signal: claimed.signal,
+            orphaned: claimed.orphaned,
+        };
+        Ok(course.drive().await)
+    }
+}

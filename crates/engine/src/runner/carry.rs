@@ -1,0 +1,132 @@
+//! What an outcome means for the operation, carried out.
+
+use tracing::{info, warn};
+
+use super::{Answer, Course, Flow, Left};
+use crate::event::{Because, Body};
+use crate::memory::{RETRIGGER, Wait};
+use crate::outcome::{Cause, Halt};
+use crate::phase::{Phase, Turn};
+use crate::plan::{OnFailure, Planned};
+use crate::step::Effect;
+use crate::verdict::{Standing, Verdict, decide};
+use crate::workflow::Workflow;
+
+impl<W: Workflow> Course<'_, W> {
+    /// What an outcome means on the way forward.
+    pub(super) async fn carry_out(&mut self, planned: &Planned<W>, answer: Answer) -> Result<Flow, Halt> {
+        let name = planned.step.name();
+        if planned.step.effect() == Effect::Once && matches!(answer, Answer::Missing(_)) {
+            return self.unknown_outcome(name).await.map(Flow::Down);
+        }
+        match decide(answer.outcome(), self.standing(planned, false)) {
+            Verdict::Next => {
+                self.note_done(name);
+                Ok(Flow::On)
+            }
+            Verdict::Skip(cause) => {
+                warn!(step = name, %cause, "step skipped");
+                if self.op.book.memory.skipped.get(name) != Some(&cause) {
+                    self.op.book.pending.skipped.insert(name.to_owned(), cause);
+                }
+                Ok(Flow::On)
+            }
+            Verdict::Sleep { delay, reason, key } => {
+                self.sleep(Wait { step: name.to_owned(), reason, key }, delay).await.map(Flow::Down)
+            }
+            Verdict::TryAgain { delay, spent, cause } => {
+                warn!(step = name, attempt = spent.attempts, ?delay, %cause, "step will be tried again");
+                self.try_again((name, false), delay, spent, cause).await.map(Flow::Down)
+            }
+            Verdict::GiveUp(cause) => self.turn_back(Because::Failed, Some(name.to_owned()), cause).await,
+            Verdict::LetGo(why) => Err(Halt::LetGo(why)),
+        }
+    }
+
+    /// What an outcome means on the way back.
+    pub(super) async fn carry_back(&mut self, planned: &Planned<W>, answer: Answer) -> Result<Flow, Halt> {
+        let name = planned.step.name();
+        match decide(answer.outcome(), self.standing(planned, true)) {
+            Verdict::Next => {
+                self.op.book.pending.undone.push(name.to_owned());
+                Ok(Flow::On)
+            }
+            Verdict::Sleep { delay, reason, key } => {
+                self.sleep(Wait { step: name.to_owned(), reason, key }, delay).await.map(Flow::Down)
+            }
+            Verdict::TryAgain { delay, spent, cause } => {
+                warn!(step = name, attempt = spent.attempts, ?delay, %cause, "undo will be tried again");
+                self.try_again((name, true), delay, spent, cause).await.map(Flow::Down)
+            }
+            Verdict::Skip(cause) | Verdict::GiveUp(cause) => {
+                let left_over = self.left_over();
+                self.get_stuck(name, cause, left_over).await.map(Flow::Down)
+            }
+            Verdict::LetGo(why) => Err(Halt::LetGo(why)),
+        }
+    }
+
+    fn standing(&self, planned: &Planned<W>, undo: bool) -> Standing {
+        Standing {
+            policy: planned.policy(self.house.settings.retries),
+            spent: self.op.book.memory.budget(planned.step.name(), undo),
+            is_clean_up: planned.is_clean_up && !undo,
+            chance: self.house.clock.chance(),
+        }
+    }
+
+    /// A step that was done before and had nothing to say costs nothing.
+    fn note_done(&mut self, name: &str) {
+        let memory = &self.op.book.memory;
+        let is_news = !memory.done.contains(name)
+            || memory.skipped.contains_key(name)
+            || memory.budgets.contains_key(name)
+            || memory.wait.as_ref().is_some_and(|wait| wait.step == name);
+        if is_news {
+            self.op.book.pending.done.push(name.to_owned());
+        }
+    }
+
+    /// The end of the table: success, unless clean-up steps were skipped.
+    pub(super) async fn complete(&mut self) -> Result<Left, Halt> {
+        let book = &self.op.book;
+        let old = book.memory.skipped.keys().filter(|step| !book.pending.done.contains(step));
+        let mut skipped: Vec<String> = old.chain(book.pending.skipped.keys()).cloned().collect();
+        skipped.sort();
+        skipped.dedup();
+        let Some(first) = skipped.first().cloned() else {
+            return self.finish(Turn::StepsDone, None, None).await;
+        };
+        let reason = format!("not completed yet: {}", skipped.join(", "));
+        if book.memory.retriggers < self.plan.retrigger.times {
+            let wait = Wait { step: RETRIGGER.into(), reason, key: None };
+            // A wait under the engine's own name is always news: its event counts the starts.
+            self.op.book.memory.wait = None;
+            return self.sleep(wait, self.plan.retrigger.every).await;
+        }
+        self.get_stuck(&first, reason.into(), skipped).await
+    }
+
+    pub(super) async fn turn_back(
+        &mut self,
+        because: Because,
+        step: Option<String>,
+        cause: Cause,
+    ) -> Result<Flow, Halt> {
+        info!(step = step.as_deref(), %cause, ?because, "operation goes back");
+        if self.plan.on_failure == OnFailure::Leave {
+            let turn = match because {
+                Because::Failed => Turn::FailedLeave,
+                Because::Cancelled => Turn::CancelledLeave,
+            };
+            return self.finish(turn, step, Some(cause)).await.map(Flow::Down);
+        }
+        self.turn(match because {
+            Because::Failed => Turn::FailedUndo,
+            Because::Cancelled => Turn::CancelledUndo,
+        });
+        let body = |changes| Body::Turned { step, because, cause, changes };
+        self.op.book.append_with(body, Some(Phase::Undoing), None).await?;
+        Ok(Flow::Around)
+    }
+}

@@ -1,0 +1,203 @@
+//! Putting an operation down: to wait, to be finished, or for a person to look at.
+
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::{Course, Left};
+use crate::budget::Budget;
+use crate::clock::Timestamp;
+use crate::event::{Body, Changes, Event};
+use crate::memory::Wait;
+use crate::outcome::{Cause, Halt, LetGo};
+use crate::phase::{Phase, Turn};
+use crate::step::Effect;
+use crate::store::{Finish, Park, Write};
+use crate::workflow::Workflow;
+
+impl<W: Workflow> Course<'_, W> {
+    pub(super) async fn sleep(&mut self, wait: Wait, delay: Duration) -> Result<Left, Halt> {
+        let until = self.wake_at(delay);
+        let book = &mut self.op.book;
+        let budget_is_whole = book.memory.budget(&wait.step, book.memory.goes_back()).attempts == 0;
+        let said_before = book.memory.wait.as_ref() == Some(&wait) && budget_is_whole;
+        let event = if said_before && book.pending.is_empty() {
+            None
+        } else {
+            let Wait { step, reason, key } = wait.clone();
+            Some(book.next(|changes| Body::Waited { step, reason, key, until, changes }))
+        };
+        self.turn(Turn::Waited);
+        self.park(event, Some(until), Some((wait.step, wait.reason)), wait.key).await
+    }
+
+    pub(super) async fn try_again(
+        &mut self,
+        (step, undo): (&str, bool),
+        delay: Duration,
+        spent: Budget,
+        cause: Cause,
+    ) -> Result<Left, Halt> {
+        let until = self.wake_at(delay);
+        let reason = format!("attempt {} failed: {cause}", spent.attempts);
+        let event = self.op.book.next(|changes| Body::Retried {
+            step: step.to_owned(),
+            cause,
+            attempt: spent.attempts,
+            spent_ms: spent.spent_ms,
+            until,
+            undo,
+            changes,
+        });
+        self.turn(Turn::Waited);
+        self.park(Some(event), Some(until), Some((step.to_owned(), reason)), None).await
+    }
+
+    pub(super) async fn get_stuck(
+        &mut self,
+        step: &str,
+        cause: Cause,
+        left_over: Vec<String>,
+    ) -> Result<Left, Halt> {
+        warn!(step, %cause, ?left_over, "operation is stuck and needs an operator");
+        let reason = cause.to_string();
+        let step = step.to_owned();
+        let named = Some((step.clone(), reason));
+        let event = self.op.book.next(|changes| Body::Stuck { step, cause, left_over, changes });
+        self.turn(Turn::NeedsOperator);
+        self.park(Some(event), None, named, None).await
+    }
+
+    /// A step that must not run twice was under way when its node died.
+    pub(super) async fn unknown_outcome(&mut self, step: &str) -> Result<Left, Halt> {
+        let cause = format!(
+            "nobody knows whether {step} happened: look at the far side, then retry to run it again or cancel"
+        );
+        self.get_stuck(step, cause.into(), vec![step.to_owned()]).await
+    }
+
+    pub(super) fn unclear(&self) -> Option<&'static str> {
+        let open = self.op.book.memory.open.as_deref()?;
+        let planned = self.plan.steps.iter().find(|planned| planned.step.name() == open)?;
+        (planned.step.effect() == Effect::Once).then(|| planned.step.name())
+    }
+
+    /// The steps whose work may still be in the world.
+    pub(super) fn left_over(&self) -> Vec<String> {
+        let book = &self.op.book;
+        let is_left = |name: &str| {
+            book.memory.started.contains(name)
+                && !book.memory.undone.contains(name)
+                && !book.pending.undone.iter().any(|undone| undone == name)
+        };
+        let effects = self.plan.steps.iter().filter(|planned| planned.step.effect() != Effect::Pure);
+        effects.map(|planned| planned.step.name()).filter(|name| is_left(name)).map(str::to_owned).collect()
+    }
+
+    pub(super) async fn hold_still(&mut self, phase: Phase) -> Result<Left, Halt> {
+        let reason =
+            self.op.book.memory.stuck.as_ref().map(|stuck| (stuck.step.clone(), stuck.cause.to_string()));
+        self.phase = phase;
+        self.park(None, None, reason, None).await
+    }
+
+    /// The process stops: anybody may take the operation from here at once.
+    pub(super) async fn put_down_for_others(&mut self, now: Timestamp) -> Result<Left, Halt> {
+        let event = (!self.op.book.pending.is_empty())
+            .then(|| self.op.book.next(|changes| Body::Stepped { changes, started: None }));
+        self.turn(Turn::Waited);
+        self.park(event, Some(now), Some((String::new(), "its node is stopping".into())), None).await
+    }
+
+    pub(super) async fn park(
+        &mut self,
+        event: Option<Event>,
+        due_at: Option<Timestamp>,
+        named: Option<(String, String)>,
+        key: Option<String>,
+    ) -> Result<Left, Halt> {
+        if let Some(event) = &event {
+            self.op.book.memory.apply(event);
+        }
+        let seq = event.as_ref().map_or(self.op.book.seq, |event| event.seq);
+        let memory = (seq > self.row_seq).then(|| (self.op.book.memory.to_text(), seq));
+        let (step, reason) = named.unzip();
+        let park = Park {
+            hold: self.op.book.hold,
+            phase: self.phase,
+            due_at,
+            key,
+            step: step.filter(|step| !step.is_empty()),
+            reason,
+            memory,
+            heard: self.heard,
+            event,
+        };
+        self.op.book.commit(Write::Park(Box::new(park))).await?;
+        self.op.book.feed.tell(self.op.id, seq);
+        Ok(Left::Parked { due_at })
+    }
+
+    pub(super) async fn finish(
+        &mut self,
+        turn: Turn,
+        step: Option<String>,
+        cause: Option<Cause>,
+    ) -> Result<Left, Halt> {
+        let phase = self.turn(turn);
+        let said = cause.clone();
+        let event = self.op.book.next(|changes| Body::Finished { phase, step, cause: said, changes });
+        let (seq, at) = (event.seq, event.at);
+        self.op.book.memory.apply(&event);
+        let finish = Finish {
+            hold: self.op.book.hold,
+            phase,
+            cause: cause.map(|cause| cause.to_string()),
+            at,
+            memory: self.op.book.memory.to_text(),
+            seq,
+            event: Some(event),
+        };
+        self.op.book.commit(Write::Finish(Box::new(finish))).await?;
+        self.op.book.feed.tell(self.op.id, seq);
+        self.house.observer.finished(W::KIND, phase, at.since(self.created_at));
+        Ok(Left::Finished(phase))
+    }
+
+    /// The journal says that it is over; only the row was still there.
+    pub(super) async fn move_to_archive(&mut self, phase: Phase) -> Result<Left, Halt> {
+        let book = &self.op.book;
+        let finish = Finish {
+            hold: book.hold,
+            phase,
+            cause: book.memory.turned.as_ref().map(|turned| turned.cause.to_string()),
+            at: self.house.clock.now(),
+            memory: book.memory.to_text(),
+            seq: book.seq,
+            event: None,
+        };
+        book.commit(Write::Finish(Box::new(finish))).await?;
+        Ok(Left::Finished(phase))
+    }
+
+    /// The store would not take what we wrote, and never will: a person must look.
+    pub(super) async fn refused(&mut self, halt: Halt) -> Left {
+        let Halt::Fail { cause } = halt else { return Left::LetGo(LetGo::StoreLost(format!("{halt:?}"))) };
+        self.op.book.pending = Changes::default();
+        match self.get_stuck("engine", cause, self.left_over()).await {
+            Ok(left) => left,
+            Err(Halt::LetGo(why)) => Left::LetGo(why),
+            Err(other) => Left::LetGo(LetGo::StoreLost(format!("{other:?}"))),
+        }
+    }
+
+    fn wake_at(&self, delay: Duration) -> Timestamp {
+        let until = self.house.clock.now().plus(delay);
+        if self.op.book.memory.goes_back() { until } else { until.min(self.deadline_at) }
+    }
+
+    pub(super) fn turn(&mut self, turn: Turn) -> Phase {
+        self.phase = self.phase.after(turn).expect("the runner makes only legal turns");
+        self.phase
+    }
+}

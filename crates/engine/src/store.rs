@@ -1,0 +1,286 @@
+//! Where operations live. One trait, three stores, one suite of tests for all of them.
+
+mod memory;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::clock::Timestamp;
+use crate::event::Event;
+use crate::ids::{NodeId, OperationId};
+use crate::phase::{Phase, Verb};
+pub use memory::{MemoryStore, QUEUED};
+
+/// The durable truth. Every method is one transaction; none may be half done.
+///
+/// `commit` is the hot one: stores put what many callers ask for into one transaction and answer each caller
+/// after the commit.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Makes this node known. What `previous` owned is free at once: its caller has proof that it is dead.
+    async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError>;
+
+    /// Renews the lease, frees what nodes with an expired lease owned, and brings wishes for our operations.
+    /// `Fenced` when this node has been declared dead: it must let go of everything and join anew.
+    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError>;
+
+    /// Says good-bye: what this node still owns is free at once.
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError>;
+
+    /// Frees operations that this node owns on paper but no longer runs, because a save had no answer.
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError>;
+
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError>;
+
+    /// Takes operations that are due and that nobody owns, at most `limit`, fairly between tenants.
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError>;
+
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError>;
+
+    /// Newest first.
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError>;
+
+    /// Events with a number above `after`, oldest first.
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError>;
+
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError>;
+
+    /// Removes what finished before this moment, a bounded number at a time; answers how many.
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError>;
+
+    /// Whether the database answers.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Rings when there may be something to claim that this process did not put there itself.
+    fn bell(&self) -> &Notify;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    #[error("another node owns this operation now")]
+    Fenced,
+    /// Nobody knows whether the last write happened.
+    #[error("the database is not answering: {0}")]
+    Unavailable(String),
+    #[error("the database has no room left: {0}")]
+    Full(String),
+    /// This one write is not acceptable; others are.
+    #[error("the database refused: {0}")]
+    Refused(String),
+}
+
+impl StoreError {
+    /// Whether trying later may help.
+    pub fn may_heal(&self) -> bool {
+        matches!(self, StoreError::Unavailable(_) | StoreError::Full(_))
+    }
+}
+
+/// One change that is durable when it is answered.
+#[derive(Debug, Clone)]
+pub enum Write {
+    Create(Box<Create>),
+    Append(Append),
+    Park(Box<Park>),
+    Finish(Box<Finish>),
+    Wish { id: OperationId, wish: Wish },
+    Signal { key: String, payload: Value, at: Timestamp },
+}
+
+/// A new operation with its first event.
+#[derive(Debug, Clone)]
+pub struct Create {
+    pub id: OperationId,
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub params: String,
+    pub created_at: Timestamp,
+    pub deadline_at: Timestamp,
+    /// The node that runs it at once, or nobody: then it is due now.
+    pub owner: Option<NodeId>,
+    pub event: Event,
+    pub idempotency: Option<Idempotency>,
+    /// Wait for the resource instead of being refused.
+    pub queue: bool,
+}
+
+/// The same key from the same caller means the same operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    pub scope: String,
+    pub key: String,
+    /// Of what was asked, so that a key used for something else is noticed.
+    pub digest: String,
+}
+
+/// Proof of ownership that a later owner makes worthless.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hold {
+    pub id: OperationId,
+    pub node: NodeId,
+    pub epoch: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Append {
+    pub id: OperationId,
+    pub event: Event,
+    /// For lists: the phase in the row, where it changes without the operation being put down.
+    pub phase: Option<Phase>,
+    /// A signal that this event takes over from the inbox.
+    pub consumes: Option<String>,
+}
+
+/// Puts an operation down until a time, a signal or a wish.
+#[derive(Debug, Clone)]
+pub struct Park {
+    pub hold: Hold,
+    /// `None` when there is nothing new to say: a poll that found nothing costs no event.
+    pub event: Option<Event>,
+    pub phase: Phase,
+    /// `None` waits for an operator.
+    pub due_at: Option<Timestamp>,
+    pub key: Option<String>,
+    /// For lists.
+    pub step: Option<String>,
+    pub reason: Option<String>,
+    /// The folded memory and the number of the last event in it; `None` leaves what is there.
+    pub memory: Option<(String, u32)>,
+    /// The wish that has been heard; a newer one wakes the operation at once.
+    pub heard: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Finish {
+    pub hold: Hold,
+    /// `None` when the event was written before a crash and only the row is left to move.
+    pub event: Option<Event>,
+    pub phase: Phase,
+    pub cause: Option<String>,
+    pub at: Timestamp,
+    pub memory: String,
+    pub seq: u32,
+}
+
+/// What an operator or a door wants of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wish {
+    pub verb: Verb,
+    pub by: String,
+    #[serde(default)]
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+/// What became of a write that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Receipt {
+    Saved,
+    /// The same key was used before, for this operation.
+    Repeated(OperationId),
+    /// The same key was used before, for something else.
+    KeyReused,
+    /// This operation has the resource.
+    Busy(OperationId),
+    /// How many waits a signal ended.
+    Woke(usize),
+    NoSuchOperation,
+    /// The phase in which the wish makes no sense.
+    NotNow(Phase),
+}
+
+/// What a claim brought, and when to come back.
+#[derive(Debug, Default)]
+pub struct Claims {
+    pub operations: Vec<Claimed>,
+    /// When the next unowned operation is due; the past when the limit cut the claim short.
+    pub next_due: Option<Timestamp>,
+}
+
+/// An operation that this node owns now.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub id: OperationId,
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub params: String,
+    pub phase: Phase,
+    pub created_at: Timestamp,
+    pub deadline_at: Timestamp,
+    pub epoch: i64,
+    /// The memory as it was last put into the row.
+    pub memory: Option<String>,
+    /// Events after that memory.
+    pub events: Vec<Event>,
+    /// The number of the last event, `adopted` included.
+    pub seq: u32,
+    /// The owner before died: a call may have happened that was not recorded.
+    pub orphaned: bool,
+    pub wish: Option<Wish>,
+    pub signal: Option<(String, Value)>,
+}
+
+/// One line of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    pub id: OperationId,
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub phase: Phase,
+    pub step: Option<String>,
+    pub reason: Option<String>,
+    pub due_at: Option<Timestamp>,
+    pub created_at: Timestamp,
+    pub deadline_at: Timestamp,
+    pub finished_at: Option<Timestamp>,
+    pub owner: Option<NodeId>,
+    pub wish: Option<Wish>,
+}
+
+/// Everything about one operation except its journal.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub summary: Summary,
+    pub params: String,
+    pub memory: Option<String>,
+    /// The last event that `memory` knows.
+    pub memory_seq: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    pub workflow: Option<String>,
+    pub phases: Vec<Phase>,
+    pub tenant: Option<String>,
+    pub resource: Option<String>,
+    /// Only ids below this one: the last id of the page before.
+    pub before: Option<OperationId>,
+    /// Only ids from this one on: the first moment asked for.
+    pub from: Option<OperationId>,
+    pub limit: usize,
+}
+
+/// Counts for metrics. Bounded, so that they cost the same with any backlog.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    pub owned: u64,
+    pub waiting: u64,
+    pub due: u64,
+    pub stuck: u64,
+    /// How long the oldest due operation has been waiting for a node.
+    pub oldest_due: Option<Timestamp>,
+    /// Transactions that this process has committed.
+    pub commits: u64,
+    /// Writes in those transactions.
+    pub writes: u64,
+}
+
+/// No count in [`Stats`] goes beyond this.
+pub const STATS_COUNT_MAX: u64 = 100_000;

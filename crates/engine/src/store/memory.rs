@@ -1,0 +1,525 @@
+//! A store in memory, for tests: the same rules, no disk.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::{
+    Append, Claimed, Claims, Create, Finish, Hold, Park, Query, Receipt, Shown, Stats, Store, StoreError,
+    Summary, Wish, Write,
+};
+use crate::access::{AccessStore, AuditRow, TokenRow};
+use crate::clock::Timestamp;
+use crate::event::{Body, Event};
+use crate::ids::{NodeId, OperationId};
+use crate::phase::{Phase, Turn, Verb};
+
+/// Everything in one process, behind one lock.
+#[derive(Default)]
+pub struct MemoryStore {
+    tables: Mutex<Tables>,
+    bell: Notify,
+}
+
+#[derive(Default)]
+struct Tables {
+    operations: BTreeMap<OperationId, Row>,
+    archive: BTreeMap<OperationId, Row>,
+    journal: BTreeMap<(OperationId, u32), Event>,
+    nodes: BTreeSet<NodeId>,
+    signals: BTreeMap<String, (Value, Timestamp)>,
+    idempotency: BTreeMap<(String, String), (OperationId, String)>,
+    tokens: Vec<TokenRow>,
+    audit: Vec<AuditRow>,
+    /// The tenant that was served last.
+    served: String,
+    now: Option<Timestamp>,
+    commits: u64,
+}
+
+#[derive(Clone)]
+struct Row {
+    summary: Summary,
+    params: String,
+    epoch: i64,
+    queued: bool,
+    orphaned: bool,
+    key: Option<String>,
+    memory: Option<String>,
+    memory_seq: u32,
+}
+
+impl MemoryStore {
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Declares a node dead, as an expired lease would: time is not looked at here.
+    pub fn bury(&self, node: NodeId) {
+        self.tables().free(node);
+        self.bell.notify_waiters();
+    }
+}
+
+impl Tables {
+    fn free(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+        let now = self.now;
+        for row in self.operations.values_mut().filter(|row| row.summary.owner == Some(node)) {
+            row.summary.owner = None;
+            row.orphaned = true;
+            row.summary.due_at = now.or(Some(Timestamp(0)));
+        }
+    }
+
+    fn append(&mut self, id: OperationId, event: &Event) -> Result<(), StoreError> {
+        if self.journal.contains_key(&(id, event.seq)) {
+            return Err(StoreError::Fenced);
+        }
+        self.journal.insert((id, event.seq), event.clone());
+        Ok(())
+    }
+
+    fn held(&mut self, hold: Hold) -> Option<&mut Row> {
+        self.operations
+            .get_mut(&hold.id)
+            .filter(|row| row.summary.owner == Some(hold.node) && row.epoch == hold.epoch)
+    }
+
+    fn holder(&self, resource: Option<&str>) -> Option<OperationId> {
+        let resource = resource?;
+        self.operations
+            .values()
+            .find(|row| !row.queued && row.summary.resource.as_deref() == Some(resource))
+            .map(|row| row.summary.id)
+    }
+
+    fn last_seq(&self, id: OperationId) -> u32 {
+        self.journal.range((id, 0)..=(id, u32::MAX)).next_back().map_or(0, |((_, seq), _)| *seq)
+    }
+
+    fn create(&mut self, create: Create) -> Result<Receipt, StoreError> {
+        if let Some(same) = &create.idempotency {
+            let found = self.idempotency.get(&(same.scope.clone(), same.key.clone()));
+            match found {
+                Some((id, digest)) if *digest == same.digest => return Ok(Receipt::Repeated(*id)),
+                Some(_) => return Ok(Receipt::KeyReused),
+                None => {}
+            }
+        }
+        let holder = self.holder(create.resource.as_deref());
+        if let (Some(holder), false) = (holder, create.queue) {
+            return Ok(Receipt::Busy(holder));
+        }
+        self.append(create.id, &create.event)?;
+        if let Some(same) = create.idempotency {
+            self.idempotency.insert((same.scope, same.key), (create.id, same.digest));
+        }
+        let queued = holder.is_some();
+        let owner = if queued { None } else { create.owner };
+        let due_at = if queued || owner.is_some() { None } else { Some(create.created_at) };
+        let summary = Summary {
+            id: create.id,
+            workflow: create.workflow,
+            tenant: create.tenant,
+            resource: create.resource,
+            phase: if owner.is_some() { Phase::Running } else { Phase::Pending },
+            step: None,
+            reason: queued.then(|| QUEUED.to_owned()),
+            due_at,
+            created_at: create.created_at,
+            deadline_at: create.deadline_at,
+            finished_at: None,
+            owner,
+            wish: None,
+        };
+        let row = Row {
+            summary,
+            params: create.params,
+            epoch: 1,
+            queued,
+            orphaned: false,
+            key: None,
+            memory: None,
+            memory_seq: 0,
+        };
+        self.operations.insert(create.id, row);
+        Ok(Receipt::Saved)
+    }
+
+    fn append_alone(&mut self, append: &Append) -> Result<Receipt, StoreError> {
+        self.append(append.id, &append.event)?;
+        if let (Some(phase), Some(row)) = (append.phase, self.operations.get_mut(&append.id)) {
+            row.summary.phase = phase;
+        }
+        if let Some(key) = &append.consumes {
+            self.signals.remove(key);
+        }
+        Ok(Receipt::Saved)
+    }
+
+    fn park(&mut self, park: Park) -> Result<Receipt, StoreError> {
+        if let Some(event) = &park.event {
+            self.append(park.hold.id, event)?;
+        }
+        let signal = park.key.as_ref().and_then(|key| self.signals.get(key)).map(|(_, at)| *at);
+        let row = self.held(park.hold).ok_or(StoreError::Fenced)?;
+        let wish = row.summary.wish.take().filter(|wish| Some(wish.at) != park.heard);
+        let hurry = wish.as_ref().map(|wish| wish.at).or(signal);
+        row.summary.owner = None;
+        row.summary.phase = park.phase;
+        row.summary.due_at = hurry.or(park.due_at);
+        row.summary.step = park.step;
+        row.summary.reason = park.reason;
+        row.summary.wish = wish;
+        row.key = park.key;
+        if let Some((memory, seq)) = park.memory {
+            row.memory = Some(memory);
+            row.memory_seq = seq;
+        }
+        Ok(Receipt::Saved)
+    }
+
+    fn finish(&mut self, finish: Finish) -> Result<Receipt, StoreError> {
+        if let Some(event) = &finish.event {
+            self.append(finish.hold.id, event)?;
+        }
+        self.held(finish.hold).ok_or(StoreError::Fenced)?;
+        let Some(mut row) = self.operations.remove(&finish.hold.id) else { return Err(StoreError::Fenced) };
+        row.summary.phase = finish.phase;
+        row.summary.finished_at = Some(finish.at);
+        row.summary.due_at = None;
+        row.summary.owner = None;
+        row.summary.step = None;
+        row.summary.reason = finish.cause;
+        row.summary.wish = None;
+        row.memory = Some(finish.memory);
+        row.memory_seq = finish.seq;
+        let resource = row.summary.resource.clone();
+        self.archive.insert(finish.hold.id, row);
+        self.promote(resource.as_deref(), finish.at);
+        Ok(Receipt::Saved)
+    }
+
+    /// The resource is free: the oldest operation that queues for it gets it.
+    fn promote(&mut self, resource: Option<&str>, now: Timestamp) {
+        let next = self
+            .operations
+            .values_mut()
+            .find(|row| row.queued && row.summary.resource.as_deref() == resource && resource.is_some());
+        if let Some(row) = next {
+            row.queued = false;
+            row.summary.reason = None;
+            row.summary.due_at = Some(now);
+        }
+    }
+
+    fn wish(&mut self, id: OperationId, wish: Wish) -> Receipt {
+        if let Some(row) = self.operations.get_mut(&id) {
+            if !row.summary.phase.allows(wish.verb) {
+                return Receipt::NotNow(row.summary.phase);
+            }
+            if row.queued && wish.verb == Verb::Cancel {
+                row.queued = false;
+                row.summary.resource = None;
+            }
+            if row.summary.owner.is_none() && !row.queued {
+                row.summary.due_at = Some(wish.at);
+            }
+            row.summary.wish = Some(wish);
+            return Receipt::Saved;
+        }
+        let Some(row) = self.archive.get(&id) else { return Receipt::NoSuchOperation };
+        let phase = row.summary.phase;
+        let Some(revived) = phase.after(Turn::Revived).filter(|_| phase.allows(wish.verb)) else {
+            return Receipt::NotNow(phase);
+        };
+        if let Some(holder) = self.holder(row.summary.resource.as_deref()) {
+            return Receipt::Busy(holder);
+        }
+        let Some(mut row) = self.archive.remove(&id) else { return Receipt::NoSuchOperation };
+        // The time it had slept in the archive does not count against its deadline.
+        let allowed = row.summary.deadline_at.since(row.summary.created_at);
+        row.summary.deadline_at = wish.at.plus(allowed);
+        row.summary.phase = revived;
+        row.summary.finished_at = None;
+        row.summary.reason = None;
+        row.summary.due_at = Some(wish.at);
+        row.summary.wish = Some(wish);
+        row.epoch += 1;
+        self.operations.insert(id, row);
+        Receipt::Saved
+    }
+
+    fn signal(&mut self, key: String, payload: Value, at: Timestamp) -> Receipt {
+        let mut woken = 0;
+        for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key.as_str())) {
+            if row.summary.owner.is_none() {
+                row.summary.due_at = Some(at);
+                woken += 1;
+            }
+        }
+        self.signals.insert(key, (payload, at));
+        Receipt::Woke(woken)
+    }
+
+    /// Due operations, one of each tenant in turn, beginning after the tenant that was served last.
+    fn due(&mut self, now: Timestamp, limit: usize) -> Vec<OperationId> {
+        let mut by_tenant: BTreeMap<&str, Vec<(Timestamp, OperationId)>> = BTreeMap::new();
+        for row in self.operations.values() {
+            let due_at = row.summary.due_at.filter(|due_at| *due_at <= now);
+            if let (Some(due_at), None, false) = (due_at, row.summary.owner, row.queued) {
+                by_tenant.entry(&row.summary.tenant).or_default().push((due_at, row.summary.id));
+            }
+        }
+        let mut queues: Vec<_> = by_tenant.into_iter().collect();
+        for (_, queue) in &mut queues {
+            queue.sort_by(|a, b| b.cmp(a));
+        }
+        let first = queues.partition_point(|(tenant, _)| *tenant <= self.served.as_str());
+        queues.rotate_left(first);
+        let mut due = Vec::new();
+        let mut served = None;
+        while due.len() < limit && queues.iter().any(|(_, queue)| !queue.is_empty()) {
+            for (tenant, queue) in &mut queues {
+                if let (true, Some((_, id))) = (due.len() < limit, queue.pop()) {
+                    due.push(id);
+                    served = Some(tenant.to_string());
+                }
+            }
+        }
+        if let Some(served) = served {
+            self.served = served;
+        }
+        due
+    }
+
+    fn claim_one(&mut self, id: OperationId, node: NodeId, now: Timestamp) -> Option<Claimed> {
+        let orphaned = self.operations.get(&id)?.orphaned;
+        let mut seq = self.last_seq(id);
+        if orphaned {
+            seq += 1;
+            let adopted = Event { seq, at: now, body: Body::Adopted { node } };
+            self.append(id, &adopted).ok()?;
+        }
+        let row = self.operations.get_mut(&id)?;
+        row.summary.owner = Some(node);
+        row.summary.phase = row.summary.phase.after(Turn::Claimed).unwrap_or(row.summary.phase);
+        row.summary.due_at = None;
+        row.orphaned = false;
+        row.epoch += 1;
+        let row = row.clone();
+        let events = self.journal.range((id, row.memory_seq + 1)..=(id, u32::MAX));
+        let events = events.map(|(_, event)| event.clone()).collect();
+        let signal = row.key.clone().and_then(|key| {
+            let (payload, _) = self.signals.get(&key)?;
+            Some((key, payload.clone()))
+        });
+        Some(Claimed {
+            id,
+            workflow: row.summary.workflow,
+            tenant: row.summary.tenant,
+            resource: row.summary.resource,
+            params: row.params,
+            phase: row.summary.phase,
+            created_at: row.summary.created_at,
+            deadline_at: row.summary.deadline_at,
+            epoch: row.epoch,
+            memory: row.memory,
+            events,
+            seq,
+            orphaned,
+            wish: row.summary.wish,
+            signal,
+        })
+    }
+}
+
+/// What a list says about an operation that waits for its resource.
+pub const QUEUED: &str = "waits until the operation before it on the same resource has finished";
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn join(&self, node: NodeId, previous: Option<NodeId>, _lease: Duration) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        tables.nodes.insert(node);
+        if let Some(previous) = previous {
+            tables.free(previous);
+        }
+        Ok(())
+    }
+
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        _lease: Duration,
+    ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let tables = self.tables();
+        if !tables.nodes.contains(&node) {
+            return Err(StoreError::Fenced);
+        }
+        let mine = tables.operations.values().filter(|row| row.summary.owner == Some(node));
+        Ok(mine.filter_map(|row| Some((row.summary.id, row.summary.wish.clone()?))).collect())
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        self.tables().free(node);
+        self.bell.notify_waiters();
+        Ok(())
+    }
+
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        let mut tables = self.tables();
+        let now = tables.now.or(Some(Timestamp(0)));
+        for id in ids {
+            if let Some(row) = tables.operations.get_mut(id).filter(|row| row.summary.owner == Some(node)) {
+                row.summary.owner = None;
+                row.orphaned = true;
+                row.summary.due_at = now;
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
+        let mut tables = self.tables();
+        tables.commits += 1;
+        match write {
+            Write::Create(create) => tables.create(*create),
+            Write::Append(append) => tables.append_alone(&append),
+            Write::Park(park) => tables.park(*park),
+            Write::Finish(finish) => tables.finish(*finish),
+            Write::Wish { id, wish } => Ok(tables.wish(id, wish)),
+            Write::Signal { key, payload, at } => Ok(tables.signal(key, payload, at)),
+        }
+    }
+
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
+        let mut tables = self.tables();
+        tables.now = Some(now);
+        if !tables.nodes.contains(&node) {
+            return Err(StoreError::Fenced);
+        }
+        let due = tables.due(now, limit);
+        let operations = due.into_iter().filter_map(|id| tables.claim_one(id, node, now)).collect();
+        let free = tables.operations.values().filter(|row| row.summary.owner.is_none() && !row.queued);
+        let next_due = free.filter_map(|row| row.summary.due_at).min();
+        Ok(Claims { operations, next_due })
+    }
+
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+        let tables = self.tables();
+        let row = tables.operations.get(&id).or_else(|| tables.archive.get(&id));
+        Ok(row.map(|row| Shown {
+            summary: row.summary.clone(),
+            params: row.params.clone(),
+            memory: row.memory.clone(),
+            memory_seq: row.memory_seq,
+        }))
+    }
+
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        let tables = self.tables();
+        let mut all: Vec<&Summary> =
+            tables.operations.values().chain(tables.archive.values()).map(|row| &row.summary).collect();
+        all.sort_by_key(|summary| std::cmp::Reverse(summary.id));
+        let wanted = all.into_iter().filter(|summary| {
+            query.workflow.as_ref().is_none_or(|workflow| *workflow == summary.workflow)
+                && (query.phases.is_empty() || query.phases.contains(&summary.phase))
+                && query.tenant.as_ref().is_none_or(|tenant| *tenant == summary.tenant)
+                && (query.resource.is_none() || query.resource == summary.resource)
+                && query.before.is_none_or(|before| summary.id < before)
+                && query.from.is_none_or(|from| summary.id >= from)
+        });
+        Ok(wanted.take(query.limit).cloned().collect())
+    }
+
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let tables = self.tables();
+        let events = tables.journal.range((id, after.saturating_add(1))..=(id, u32::MAX));
+        Ok(events.map(|(_, event)| event.clone()).take(limit).collect())
+    }
+
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        let tables = self.tables();
+        let mut stats = Stats { commits: tables.commits, writes: tables.commits, ..Stats::default() };
+        for row in tables.operations.values() {
+            let due = row.summary.due_at.filter(|due_at| *due_at <= now && row.summary.owner.is_none());
+            stats.owned += u64::from(row.summary.owner.is_some());
+            stats.due += u64::from(due.is_some());
+            stats.waiting += u64::from(row.summary.owner.is_none() && due.is_none());
+            stats.stuck += u64::from(row.summary.phase == Phase::Stuck);
+            stats.oldest_due = [stats.oldest_due, due].into_iter().flatten().min();
+        }
+        Ok(stats)
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let mut tables = self.tables();
+        let old: Vec<OperationId> = tables
+            .archive
+            .values()
+            .filter(|row| row.summary.finished_at.is_some_and(|at| at < before))
+            .map(|row| row.summary.id)
+            .collect();
+        for id in &old {
+            tables.archive.remove(id);
+            tables.journal.retain(|(of, _), _| of != id);
+            tables.idempotency.retain(|_, (of, _)| of != id);
+        }
+        tables.signals.retain(|_, (_, at)| *at >= before);
+        Ok(old.len())
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn bell(&self) -> &Notify {
+        &self.bell
+    }
+}
+
+#[async_trait]
+impl AccessStore for MemoryStore {
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let taken = tables.tokens.iter().any(|other| other.name == token.name);
+        if !taken {
+            tables.tokens.push(token.clone());
+        }
+        Ok(!taken)
+    }
+
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
+        Ok(self.tables().tokens.iter().find(|token| token.digest == digest).cloned())
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        Ok(self.tables().tokens.clone())
+    }
+
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let before = tables.tokens.len();
+        tables.tokens.retain(|token| token.name != name);
+        Ok(tables.tokens.len() < before)
+    }
+
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        self.tables().audit.push(row.clone());
+        Ok(())
+    }
+
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
+    }
+}

@@ -1,0 +1,354 @@
+//! Picks up operations that are due, keeps this node alive in the eyes of others, and stops gracefully.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tracing::{Instrument, error, info, info_span, warn};
+
+use crate::clock::Timestamp;
+use crate::house::{House, Lease, Mailbox};
+use crate::ids::{NodeId, OperationId};
+use crate::memory::Memory;
+use crate::outcome::LetGo;
+use crate::phase::Phase;
+use crate::registry::{Job, Registry};
+use crate::runner::Left;
+use crate::store::{Claimed, Hold, Park, StoreError, Wish, Write};
+
+/// Operations taken in one claim; more are taken in the next one.
+const CLAIM_MAX: usize = 500;
+/// How long an operation rests whose workflow this release does not know: another node may know it.
+const UNKNOWN_REST: Duration = Duration::from_secs(60);
+/// How long to leave the store alone after it failed.
+const STORE_REST: Duration = Duration::from_millis(250);
+const PRUNE_EVERY: Duration = Duration::from_secs(60);
+
+pub(crate) struct Worker {
+    pub(crate) house: House,
+    pub(crate) registry: Registry,
+    lease: Mutex<Option<Arc<Lease>>>,
+    running: Mutex<BTreeMap<OperationId, Arc<Mailbox>>>,
+    /// Operations that are ours on paper but that nobody here works on, because a save had no answer.
+    adrift: Mutex<BTreeSet<OperationId>>,
+    alarm: Alarm,
+    tasks: TaskTracker,
+    loops: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// When to look for due operations next.
+struct Alarm {
+    next: AtomicI64,
+    ring: Notify,
+}
+
+impl Alarm {
+    /// Makes sure that somebody looks at this moment at the latest.
+    fn at(&self, due_at: Timestamp) {
+        if self.next.fetch_min(due_at.0, Ordering::AcqRel) > due_at.0 {
+            self.ring.notify_one();
+        }
+    }
+}
+
+fn open<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Worker {
+    pub(crate) fn new(house: House, registry: Registry) -> Worker {
+        Worker {
+            house,
+            registry,
+            lease: Mutex::default(),
+            running: Mutex::default(),
+            adrift: Mutex::default(),
+            alarm: Alarm { next: AtomicI64::new(i64::MAX), ring: Notify::new() },
+            tasks: TaskTracker::new(),
+            loops: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Joins the others and begins to work. `previous` is the node that this process was before it died.
+    pub(crate) async fn start(self: &Arc<Self>, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
+        let node = self.join(previous).await?;
+        let spawn = |name: &'static str, task| {
+            self.loops.spawn(Instrument::instrument(task, info_span!("node", task = name)));
+        };
+        spawn("claim", Arc::clone(self).claim_loop().boxed());
+        spawn("heartbeat", Arc::clone(self).heartbeat_loop().boxed());
+        spawn("prune", Arc::clone(self).prune_loop().boxed());
+        Ok(node)
+    }
+
+    async fn join(&self, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
+        let node = NodeId::new(&*self.house.clock);
+        let asked_at = self.house.clock.now();
+        self.house.store.join(node, previous, self.house.settings.lease).await?;
+        *open(&self.lease) = Some(Arc::new(Lease::new(node, self.house.settings.lease, asked_at)));
+        info!(%node, "joined");
+        Ok(node)
+    }
+
+    pub(crate) fn lease(&self) -> Option<Arc<Lease>> {
+        open(&self.lease).clone()
+    }
+
+    /// The node that may run one more operation at once, if there is room.
+    pub(crate) fn host(&self) -> Option<Arc<Lease>> {
+        let has_room = open(&self.running).len() < self.house.settings.max_running;
+        self.lease().filter(|lease| has_room && !self.house.is_stopping() && !lease.is_lost())
+    }
+
+    pub(crate) fn running_count(&self) -> usize {
+        open(&self.running).len()
+    }
+
+    pub(crate) fn wake(&self, due_at: Timestamp) {
+        self.alarm.at(due_at);
+    }
+
+    pub(crate) fn deliver(&self, id: OperationId, wish: Wish) {
+        if let Some(mailbox) = open(&self.running).get(&id) {
+            mailbox.put(wish);
+        }
+    }
+
+    pub(crate) fn set_adrift(&self, id: OperationId) {
+        open(&self.adrift).insert(id);
+    }
+
+    /// Works on an operation in a task of its own.
+    pub(crate) fn take_on(self: &Arc<Self>, claimed: Claimed, lease: Arc<Lease>) {
+        let mailbox = Arc::new(Mailbox::default());
+        open(&self.running).insert(claimed.id, Arc::clone(&mailbox));
+        let span = info_span!("operation", operation.id = %claimed.id, workflow = %claimed.workflow);
+        let worker = Arc::clone(self);
+        self.tasks.spawn(async move { worker.work(claimed, mailbox, lease).await }.instrument(span));
+    }
+
+    async fn work(&self, claimed: Claimed, mailbox: Arc<Mailbox>, lease: Arc<Lease>) {
+        let id = claimed.id;
+        let left = AssertUnwindSafe(self.run(claimed, mailbox, &lease)).catch_unwind().await;
+        open(&self.running).remove(&id);
+        match left {
+            Ok(Left::Parked { due_at: Some(due_at) }) => self.alarm.at(due_at),
+            Ok(Left::Parked { due_at: None }) => {}
+            Ok(Left::Finished(phase)) => info!(%phase, "operation finished"),
+            Ok(Left::LetGo(LetGo::Fenced)) => warn!("let go: another node has it"),
+            Ok(Left::LetGo(LetGo::StoreLost(why))) => {
+                warn!(%why, "put down until the database answers");
+                self.set_adrift(id);
+            }
+            Err(_) => {
+                error!("the engine failed while it worked on this operation; it will be picked up again");
+                self.set_adrift(id);
+            }
+        }
+        if open(&self.running).len() + 1 >= self.house.settings.max_running {
+            self.alarm.ring.notify_one();
+        }
+    }
+
+    async fn run(&self, claimed: Claimed, mailbox: Arc<Mailbox>, lease: &Lease) -> Left {
+        let hold = Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch };
+        let phase = claimed.phase;
+        let Some(plan) = self.registry.get(&claimed.workflow) else {
+            let reason =
+                format!("this release has no workflow {}: a node that has it will go on", claimed.workflow);
+            let due_at = self.house.clock.now().plus(UNKNOWN_REST);
+            let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
+            return self.put_aside(hold, phase, Some(due_at), reason).await;
+        };
+        let row_seq = claimed.seq.saturating_sub(u32::try_from(claimed.events.len()).unwrap_or(u32::MAX));
+        let saved = claimed.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
+        let outcome = match saved {
+            Ok(memory) => {
+                let memory = memory.fold(&claimed.events);
+                let house = &self.house;
+                plan.run(Job { house, lease, mailbox, claimed, memory, row_seq }).await
+            }
+            Err(error) => Err(format!("its memory cannot be read: {error}")),
+        };
+        match outcome {
+            Ok(left) => left,
+            Err(reason) => self.put_aside(hold, Phase::Stuck, None, reason).await,
+        }
+    }
+
+    /// Puts an operation down that this release cannot work on. One bad operation never stops the others.
+    async fn put_aside(&self, hold: Hold, phase: Phase, due_at: Option<Timestamp>, reason: String) -> Left {
+        warn!(%reason, "put aside");
+        let park = Park {
+            hold,
+            event: None,
+            phase,
+            due_at,
+            key: None,
+            step: None,
+            reason: Some(reason),
+            memory: None,
+            heard: None,
+        };
+        match self.house.store.commit(Write::Park(Box::new(park))).await {
+            Ok(_) => Left::Parked { due_at },
+            Err(StoreError::Fenced) => Left::LetGo(LetGo::Fenced),
+            Err(error) => Left::LetGo(LetGo::StoreLost(error.to_string())),
+        }
+    }
+
+    async fn claim_loop(self: Arc<Self>) {
+        while !self.stop.is_cancelled() {
+            self.alarm.next.store(i64::MAX, Ordering::Release);
+            let rest = match self.claim_once().await {
+                Ok(next_due) => {
+                    let poll = self.jittered(self.house.settings.poll);
+                    let until =
+                        next_due.map_or(poll, |due_at| due_at.since(self.house.clock.now()).min(poll));
+                    // Work that waits for room is looked at when room is made.
+                    if self.host().is_none() { poll } else { until }
+                }
+                Err(StoreError::Fenced) => {
+                    self.rejoin().await;
+                    STORE_REST
+                }
+                Err(error) => {
+                    warn!(%error, "cannot look for work");
+                    self.jittered(STORE_REST * 4)
+                }
+            };
+            self.rest(rest).await;
+        }
+    }
+
+    /// Sleeps until it is time to look again; a bell or an alarm shortens it.
+    async fn rest(&self, rest: Duration) {
+        let now = self.house.clock.now();
+        let alarm = Timestamp(self.alarm.next.load(Ordering::Acquire));
+        let rest = rest.min(alarm.since(now));
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => {}
+            () = self.house.store.bell().notified() => {}
+            () = self.alarm.ring.notified() => {}
+            () = self.house.clock.sleep(rest) => {}
+        }
+    }
+
+    async fn claim_once(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
+        let Some(lease) = self.lease() else { return Ok(None) };
+        let adrift: Vec<OperationId> = open(&self.adrift).iter().copied().collect();
+        if !adrift.is_empty() {
+            self.house.store.release(lease.node, &adrift).await?;
+            open(&self.adrift).retain(|id| !adrift.contains(id));
+        }
+        let room = self.house.settings.max_running.saturating_sub(self.running_count());
+        if room == 0 || self.house.is_stopping() || !lease.allows_effects(self.house.clock.now()) {
+            return Ok(None);
+        }
+        let now = self.house.clock.now();
+        let claims = self.house.store.claim(lease.node, now, room.min(CLAIM_MAX)).await?;
+        for claimed in claims.operations {
+            self.take_on(claimed, Arc::clone(&lease));
+        }
+        Ok(claims.next_due)
+    }
+
+    async fn heartbeat_loop(self: Arc<Self>) {
+        let every = self.house.settings.lease / 5;
+        let mut is_silent = false;
+        while !self.stop.is_cancelled() {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                () = self.house.clock.sleep(every) => {}
+            }
+            let Some(lease) = self.lease() else { continue };
+            let asked_at = self.house.clock.now();
+            match self.house.store.heartbeat(lease.node, self.house.settings.lease).await {
+                Ok(wishes) => {
+                    lease.renewed(asked_at);
+                    for (id, wish) in wishes {
+                        self.deliver(id, wish);
+                    }
+                    if std::mem::take(&mut is_silent) {
+                        info!("the database answers again");
+                        self.alarm.ring.notify_one();
+                    }
+                }
+                Err(StoreError::Fenced) => self.rejoin().await,
+                Err(error) => {
+                    if !std::mem::replace(&mut is_silent, true) {
+                        warn!(%error, "cannot renew the lease; no new step starts until it can");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Others declared this node dead. What it was working on belongs to them; it begins anew.
+    async fn rejoin(&self) {
+        if let Some(lease) = self.lease() {
+            lease.lose();
+        }
+        warn!("this node was declared dead and joins anew");
+        if let Err(error) = self.join(None).await {
+            warn!(%error, "cannot join");
+        }
+    }
+
+    async fn prune_loop(self: Arc<Self>) {
+        while !self.stop.is_cancelled() {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                () = self.house.clock.sleep(self.jittered(PRUNE_EVERY)) => {}
+            }
+            let before = self.house.clock.now().minus(self.house.settings.retention);
+            match self.house.store.prune(before).await {
+                Ok(0) => {}
+                Ok(count) => info!(count, "forgot old operations"),
+                Err(error) => warn!(%error, "cannot forget old operations"),
+            }
+        }
+    }
+
+    /// Stops: no new work, running operations get this long to reach the end of their step.
+    pub(crate) async fn stop(&self, grace: Duration) {
+        self.house.stopping.store(true, Ordering::Relaxed);
+        self.stop.cancel();
+        self.loops.close();
+        self.loops.wait().await;
+        self.tasks.close();
+        let done = tokio::select! {
+            biased;
+            () = self.tasks.wait() => true,
+            () = self.house.clock.sleep(grace) => false,
+        };
+        if !done {
+            warn!(
+                count = self.running_count(),
+                "operations were still in a step; another node or the next start goes on"
+            );
+        }
+        if let Some(lease) = self.lease() {
+            lease.lose();
+            if let Err(error) = self.house.store.leave(lease.node).await {
+                warn!(%error, "could not say good-bye; the lease will run out");
+            }
+        }
+    }
+
+    fn jittered(&self, base: Duration) -> Duration {
+        let micros = u64::try_from(base.as_micros()).unwrap_or(u64::MAX / 2);
+        base + Duration::from_micros(self.house.clock.chance() % (micros / 2 + 1))
+    }
+}

@@ -1,0 +1,48 @@
+//! A kind of operation: what is asked, what is learned, what is put together.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::secret::Sealer;
+
+/// Anything that may be saved. `SecretString` is not among them, so a secret in a saved type does not compile.
+pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {}
+impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Record for T {}
+
+pub trait Workflow: Send + Sync + 'static {
+    /// Name for ever, such as `runtime.provision`.
+    const KIND: &'static str;
+    /// One sentence for people.
+    const ABOUT: &'static str;
+    /// How long an operation may take from its creation until it is given up.
+    const DEADLINE: Duration = Duration::from_hours(24);
+    /// What was asked. Saved once, never changed.
+    type Params: Record;
+    /// What all steps share. Saved when it changes.
+    type State: Record + Default;
+    /// What one pass puts together. Never saved: empty when a pass begins.
+    type Input: Default + Send + Sync;
+
+    /// Turns what came in through a door into what is saved. The place to seal secrets and to check what the
+    /// types alone do not say. The text of an error names the field and the fix.
+    fn admit(asked: Value, _sealer: &Sealer) -> Result<Self::Params, String> {
+        parse(asked)
+    }
+}
+
+/// Reads a value into a type; an error names the field.
+pub fn parse<T: DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
+        "." => error.inner().to_string(),
+        path => format!("{path}: {}", error.inner()),
+    })
+}
+
+/// A value that one step remembers between passes, declared in the step's own file.
+pub trait Fact: Record {
+    /// Name for ever, such as `hello_world.greeting`.
+    const KEY: &'static str;
+}

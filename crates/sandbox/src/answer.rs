@@ -1,0 +1,65 @@
+//! How every far side reads a body and says no: JSON in, and `{"error": "…"}` out.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+
+pub(crate) fn body_limit() -> DefaultBodyLimit {
+    DefaultBodyLimit::max(BODY_BYTES_MAX)
+}
+
+/// A call that is not carried out, and why.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Refusal { status, message: message.into() }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Refusal::new(StatusCode::BAD_REQUEST, message)
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(json!({"error": self.message}))).into_response()
+    }
+}
+
+/// A JSON body. The content type does not matter, because people try these far sides with curl.
+pub(crate) struct JsonBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+        let bytes = Bytes::from_request(request, state)
+            .await
+            .map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))?;
+        serde_json::from_slice(&bytes).map(JsonBody).map_err(|error| Refusal::bad_request(error.to_string()))
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Refusal::new(rejection.status(), rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Refusal {
+    fn from(rejection: PathRejection) -> Self {
+        Refusal::new(rejection.status(), rejection.body_text())
+    }
+}

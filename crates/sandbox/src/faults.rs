@@ -1,0 +1,334 @@
+//! Trouble on demand: scripted faults that hit the next calls to a far side.
+//!
+//! Every armed fault counts every call it matches. Where several are due at once, the oldest hits and the
+//! others wait for the next call, so a script reads in the order in which it was written.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tracing::debug;
+
+use crate::answer::{BODY_BYTES_MAX, JsonBody, Refusal};
+use crate::connection::Connection;
+use crate::ledger::System;
+
+const ARMED_MAX: usize = 1000;
+const LATENCY_MS_MAX: u64 = 60_000;
+
+/// What people send to `POST /faults`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FaultBody {
+    system: System,
+    kind: FaultKind,
+    /// How many calls it hits; 0 means every call until it is cleared.
+    #[serde(default = "once")]
+    times: u32,
+    /// How many matching calls go by unharmed first.
+    #[serde(default)]
+    after: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_s: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<FaultMethod>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FaultKind {
+    Latency,
+    Error,
+    DropAfter,
+    DropBefore,
+    Garbage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+enum FaultMethod {
+    Get,
+    Post,
+    Delete,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// What happens to the call that is hit, after it was held back for `latency`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Blow {
+    latency: Duration,
+    act: Act,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Act {
+    /// The work is done and answered, only late.
+    Work,
+    /// The work is not done.
+    Error { status: StatusCode, retry_after_s: Option<u32> },
+    /// The work is done, but nobody hears of it.
+    WorkAndDrop,
+    /// The work is not done, and nobody hears of that either.
+    Drop,
+    /// The work is not done: something in front of the far side answered in its place.
+    Garbage,
+}
+
+impl FaultBody {
+    fn blow(&self) -> Result<Blow, String> {
+        if self.kind != FaultKind::Error && (self.status.is_some() || self.retry_after_s.is_some()) {
+            return Err("status and retry_after_s are only for the kind error".into());
+        }
+        if self.kind == FaultKind::Latency && self.latency_ms.is_none() {
+            return Err("the kind latency needs latency_ms".into());
+        }
+        let latency_ms = self.latency_ms.unwrap_or(0);
+        if latency_ms > LATENCY_MS_MAX {
+            return Err(format!("latency_ms must be at most {LATENCY_MS_MAX}, got {latency_ms}"));
+        }
+        let act = match self.kind {
+            FaultKind::Latency => Act::Work,
+            FaultKind::DropAfter => Act::WorkAndDrop,
+            FaultKind::DropBefore => Act::Drop,
+            FaultKind::Garbage => Act::Garbage,
+            FaultKind::Error => {
+                let status = self.status.unwrap_or(503);
+                let status = match status {
+                    400..=599 => StatusCode::from_u16(status).map_err(|error| error.to_string())?,
+                    _ => return Err(format!("status must be between 400 and 599, got {status}")),
+                };
+                Act::Error { status, retry_after_s: self.retry_after_s }
+            }
+        };
+        Ok(Blow { latency: Duration::from_millis(latency_ms), act })
+    }
+
+    fn matches(&self, system: System, method: &Method) -> bool {
+        let is_method = match self.method {
+            None => true,
+            Some(FaultMethod::Get) => method == Method::GET,
+            Some(FaultMethod::Post) => method == Method::POST,
+            Some(FaultMethod::Delete) => method == Method::DELETE,
+        };
+        self.system == system && is_method
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    script: Mutex<Script>,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    armed: Vec<Armed>,
+    last_id: u64,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Armed {
+    id: u64,
+    #[serde(flatten)]
+    body: FaultBody,
+    #[serde(skip)]
+    blow: Blow,
+    #[serde(skip)]
+    calls: u64,
+    hits: u64,
+}
+
+impl Faults {
+    fn arm(&self, body: FaultBody) -> Result<u64, String> {
+        let blow = body.blow()?;
+        let mut script = self.script();
+        if script.armed.len() >= ARMED_MAX {
+            return Err(format!("at most {ARMED_MAX} faults can be armed at once"));
+        }
+        script.last_id += 1;
+        let id = script.last_id;
+        script.armed.push(Armed { id, body, blow, calls: 0, hits: 0 });
+        Ok(id)
+    }
+
+    /// Counts this call with every fault it matches, and says which of them hits it.
+    fn next_for(&self, system: System, method: &Method) -> Option<Blow> {
+        let mut script = self.script();
+        let mut due = None;
+        for (position, armed) in script.armed.iter_mut().enumerate() {
+            if armed.body.matches(system, method) {
+                armed.calls += 1;
+                if due.is_none() && armed.calls > u64::from(armed.body.after) {
+                    armed.hits += 1;
+                    due = Some(position);
+                }
+            }
+        }
+        let position = due?;
+        let Armed { id, blow, hits, .. } = script.armed[position];
+        let times = u64::from(script.armed[position].body.times);
+        if times != 0 && hits >= times {
+            script.armed.remove(position);
+        }
+        debug!(fault = id, system = system.name(), %method, ?blow, "a scripted fault hits");
+        Some(blow)
+    }
+
+    fn script(&self) -> MutexGuard<'_, Script> {
+        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn routes(faults: Arc<Faults>) -> Router {
+    Router::new().route("/faults", post(arm).get(list).delete(clear)).with_state(faults)
+}
+
+async fn arm(
+    State(faults): State<Arc<Faults>>,
+    JsonBody(body): JsonBody<FaultBody>,
+) -> Result<Response, Refusal> {
+    let id = faults.arm(body).map_err(Refusal::bad_request)?;
+    Ok((StatusCode::CREATED, Json(json!({"id": id}))).into_response())
+}
+
+async fn list(State(faults): State<Arc<Faults>>) -> Response {
+    Json(json!({"faults": faults.script().armed})).into_response()
+}
+
+async fn clear(State(faults): State<Arc<Faults>>) -> StatusCode {
+    faults.script().armed.clear();
+    StatusCode::NO_CONTENT
+}
+
+/// The gate in front of one far side.
+#[derive(Debug, Clone)]
+pub(crate) struct Gate {
+    pub(crate) system: System,
+    pub(crate) faults: Arc<Faults>,
+}
+
+/// The middleware that every far side puts around its routes.
+pub(crate) async fn strike(
+    State(gate): State<Gate>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let Some(blow) = gate.faults.next_for(gate.system, request.method()) else {
+        return next.run(request).await;
+    };
+    let (parts, body) = request.into_parts();
+    let Ok(body) = axum::body::to_bytes(body, BODY_BYTES_MAX).await else {
+        return Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long").into_response();
+    };
+    let request = Request::from_parts(parts, Body::from(body));
+    // On a task of its own, because a far side does not stop working when its caller stops waiting.
+    let landed = tokio::spawn(land(blow, connection, request, next)).await;
+    landed.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+}
+
+async fn land(blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
+    if !blow.latency.is_zero() {
+        tokio::time::sleep(blow.latency).await;
+    }
+    match blow.act {
+        Act::Work => next.run(request).await,
+        Act::Error { status, retry_after_s } => {
+            let mut response = Refusal::new(status, "a scripted fault").into_response();
+            if let Some(seconds) = retry_after_s {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
+            response
+        }
+        Act::WorkAndDrop => {
+            let response = next.run(request).await;
+            connection.cut();
+            response
+        }
+        Act::Drop => {
+            connection.cut();
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Act::Garbage => "<html>this is not the answer you are looking for".into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arm(faults: &Faults, json: serde_json::Value) -> Result<u64, String> {
+        faults.arm(serde_json::from_value(json).map_err(|error| error.to_string())?)
+    }
+
+    /// One letter per call: the first letter of what happened to it, or a dot.
+    fn calls(faults: &Faults, methods: &[Method]) -> String {
+        let letter = |method| match faults.next_for(System::Greeter, method).map(|blow| blow.act) {
+            None => '.',
+            Some(Act::Work) => 'l',
+            Some(Act::Error { .. }) => 'e',
+            Some(Act::WorkAndDrop) => 'a',
+            Some(Act::Drop) => 'b',
+            Some(Act::Garbage) => 'g',
+        };
+        methods.iter().map(letter).collect()
+    }
+
+    #[test]
+    fn faults_hit_in_the_order_of_the_script() {
+        let faults = Faults::default();
+        arm(&faults, json!({"system": "greeter", "kind": "error", "times": 2})).unwrap();
+        arm(&faults, json!({"system": "greeter", "kind": "drop_after", "after": 3})).unwrap();
+        arm(&faults, json!({"system": "greeter", "kind": "garbage", "after": 4})).unwrap();
+        assert_eq!(calls(&faults, &[const { Method::POST }; 6]), "ee.ag.");
+        assert!(faults.script().armed.is_empty());
+    }
+
+    #[test]
+    fn two_faults_due_at_once_hit_one_after_the_other() {
+        let faults = Faults::default();
+        arm(&faults, json!({"system": "greeter", "kind": "drop_before"})).unwrap();
+        arm(&faults, json!({"system": "greeter", "kind": "error"})).unwrap();
+        assert_eq!(calls(&faults, &[const { Method::POST }; 3]), "be.");
+    }
+
+    #[test]
+    fn zero_times_means_until_cleared_and_a_method_narrows_it() {
+        let faults = Faults::default();
+        arm(&faults, json!({"system": "greeter", "kind": "garbage", "times": 0, "method": "GET"})).unwrap();
+        assert_eq!(calls(&faults, &[Method::GET, Method::POST, Method::GET, Method::DELETE]), "g.g.");
+        assert_eq!(faults.script().armed[0].hits, 2);
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_what_would_be_right() {
+        let refused = |json| arm(&Faults::default(), json).unwrap_err();
+        assert!(
+            refused(json!({"system": "greeter", "kind": "flood"}))
+                .ends_with("expected one of `latency`, `error`, `drop_after`, `drop_before`, `garbage`")
+        );
+        assert!(refused(json!({"system": "mars", "kind": "error"})).contains("greeter"));
+        assert!(refused(json!({"system": "greeter", "kind": "error", "colour": 1})).contains("latency_ms"));
+        assert!(refused(json!({"system": "greeter", "kind": "latency"})).contains("needs latency_ms"));
+        assert!(refused(json!({"system": "greeter", "kind": "garbage", "status": 500})).contains("only for"));
+        assert!(
+            refused(json!({"system": "greeter", "kind": "error", "status": 200})).contains("between 400")
+        );
+        let slow = json!({"system": "greeter", "kind": "latency", "latency_ms": 60_001});
+        assert!(refused(slow).contains("at most 60000"));
+    }
+}

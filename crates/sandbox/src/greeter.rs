@@ -1,0 +1,121 @@
+//! The greeter: the smallest far side there is, an HTTP service that makes greetings and forgets them again.
+//!
+//! It keeps the promises that the engine needs from every far side: a create call carries a token and has its
+//! effect once, what was made can be found by the token, and can be taken back by it.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::World;
+use crate::answer::{JsonBody, Refusal};
+use crate::faults::{self, Gate};
+use crate::ledger::{Deed, Ledger, Made, System};
+
+const GREET: Deed = Deed { system: System::Greeter, kind: "greet" };
+const NAME_CHARS_MAX: usize = 200;
+const TOKEN_CHARS_MAX: usize = 255;
+
+pub(crate) fn routes(world: &World) -> Router {
+    let gate = Gate { system: System::Greeter, faults: Arc::clone(&world.faults) };
+    Router::new()
+        .route("/greeter/greetings", post(greet))
+        .route("/greeter/greetings/{token}", get(find).delete(forget))
+        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .with_state(Arc::clone(&world.ledger))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GreetBody {
+    name: String,
+    /// The far side refuses, as if it had a reason that no second try can change.
+    #[serde(default)]
+    fail: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct GreetingBody {
+    text: String,
+    token: String,
+}
+
+impl GreetingBody {
+    fn of(token: &str, name: &str) -> Self {
+        GreetingBody { text: format!("Hello, {name}!"), token: secret_of(token) }
+    }
+}
+
+async fn greet(
+    State(ledger): State<Arc<Ledger>>,
+    headers: HeaderMap,
+    JsonBody(body): JsonBody<GreetBody>,
+) -> Result<Response, Refusal> {
+    let token = idempotency_key(&headers)?;
+    if !(1..=NAME_CHARS_MAX).contains(&body.name.chars().count()) {
+        return Err(Refusal::bad_request(format!("name must have 1 to {NAME_CHARS_MAX} characters")));
+    }
+    if body.fail {
+        return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "this greeting was asked to fail"));
+    }
+    let status = match ledger.make(GREET, token, &body.name) {
+        Made::Now => StatusCode::CREATED,
+        Made::Before => StatusCode::OK,
+        Made::Differently => {
+            let why = "this Idempotency-Key was used with another body";
+            return Err(Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why));
+        }
+    };
+    Ok((status, Json(GreetingBody::of(token, &body.name))).into_response())
+}
+
+type TokenPath = Result<Path<String>, PathRejection>;
+
+async fn find(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<Response, Refusal> {
+    let Path(token) = token?;
+    match ledger.find(GREET, &token) {
+        Some(name) => Ok(Json(GreetingBody::of(&token, &name)).into_response()),
+        None => Err(unknown()),
+    }
+}
+
+async fn forget(State(ledger): State<Arc<Ledger>>, token: TokenPath) -> Result<StatusCode, Refusal> {
+    let Path(token) = token?;
+    if ledger.take_back(GREET, &token) { Ok(StatusCode::NO_CONTENT) } else { Err(unknown()) }
+}
+
+fn unknown() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "there is no greeting with this token")
+}
+
+fn idempotency_key(headers: &HeaderMap) -> Result<&str, Refusal> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return Err(Refusal::bad_request("exactly one Idempotency-Key header is required"));
+    };
+    match value.to_str() {
+        Ok(token) if (1..=TOKEN_CHARS_MAX).contains(&token.len()) => Ok(token),
+        _ => Err(Refusal::bad_request(format!(
+            "Idempotency-Key must have 1 to {TOKEN_CHARS_MAX} visible ASCII characters"
+        ))),
+    }
+}
+
+/// Looks random, but is the same for the same token, so that a repeated call gets the same answer.
+fn secret_of(token: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update(b"greeter secret of ");
+    hasher.update(token.as_bytes());
+    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
+        text
+    })
+}

@@ -1,0 +1,139 @@
+//! A store whose process dies at a chosen save, or freezes and comes back too late.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::{Event, NodeId, OperationId, Timestamp};
+use tokio::sync::{Notify, watch};
+
+/// When the process dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Death {
+    Never,
+    /// The save with this number never reaches the store.
+    Before(u64),
+    /// The save with this number is durable, but its caller never learns that.
+    After(u64),
+}
+
+/// Wraps the store of one process. Other processes see the same store through wrappers of their own.
+pub struct DyingStore {
+    inner: Arc<dyn Store>,
+    death: Death,
+    saves: AtomicU64,
+    is_dead: Arc<AtomicBool>,
+    frozen: watch::Sender<bool>,
+}
+
+impl DyingStore {
+    pub fn new(inner: Arc<dyn Store>, death: Death) -> DyingStore {
+        let is_dead = Arc::new(AtomicBool::new(false));
+        DyingStore { inner, death, saves: AtomicU64::new(0), is_dead, frozen: watch::Sender::new(false) }
+    }
+
+    pub fn saves(&self) -> u64 {
+        self.saves.load(Ordering::SeqCst)
+    }
+
+    pub fn is_dead(&self) -> bool {
+        self.is_dead.load(Ordering::SeqCst)
+    }
+
+    /// A flag for whatever else dies with this process.
+    pub fn death_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_dead)
+    }
+
+    pub fn kill(&self) {
+        self.is_dead.store(true, Ordering::SeqCst);
+        self.thaw();
+    }
+
+    /// From now on calls hang, as in a process that was stopped.
+    pub fn freeze(&self) {
+        self.frozen.send_replace(true);
+    }
+
+    pub fn thaw(&self) {
+        self.frozen.send_replace(false);
+    }
+
+    async fn alive(&self) -> Result<&dyn Store, StoreError> {
+        let mut frozen = self.frozen.subscribe();
+        // The sender lives as long as this store.
+        let _ = frozen.wait_for(|frozen| !frozen).await;
+        if self.is_dead() {
+            return Err(StoreError::Unavailable("the process is dead".into()));
+        }
+        Ok(&*self.inner)
+    }
+}
+
+#[async_trait]
+impl Store for DyingStore {
+    async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
+        self.alive().await?.join(node, previous, lease).await
+    }
+
+    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        self.alive().await?.heartbeat(node, lease).await
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        self.alive().await?.leave(node).await
+    }
+
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        self.alive().await?.release(node, ids).await
+    }
+
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
+        let store = self.alive().await?;
+        let number = self.saves.fetch_add(1, Ordering::SeqCst);
+        if self.death == Death::Before(number) {
+            self.kill();
+            return Err(StoreError::Unavailable("died before the save".into()));
+        }
+        let receipt = store.commit(write).await;
+        if self.death == Death::After(number) {
+            self.kill();
+            return Err(StoreError::Unavailable("died after the save".into()));
+        }
+        receipt
+    }
+
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
+        self.alive().await?.claim(node, now, limit).await
+    }
+
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+        self.alive().await?.show(id).await
+    }
+
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        self.alive().await?.list(query).await
+    }
+
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.alive().await?.journal(id, after, limit).await
+    }
+
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        self.alive().await?.stats(now).await
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        self.alive().await?.prune(before).await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.alive().await?.ping().await
+    }
+
+    fn bell(&self) -> &Notify {
+        self.inner.bell()
+    }
+}

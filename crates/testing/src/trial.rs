@@ -1,0 +1,270 @@
+//! Every workflow must stand these trials: each step twice, failure at each step, each undo twice, death at
+//! each save. A workflow gets them by saying how its plan is made and how to see what it left in the world.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{MemoryStore, Store};
+use engine::{Clock, Effect, Operation, Outcome, Phase, Plan, RetryPolicy, Step, Workflow, fail, wait};
+use serde_json::Value;
+
+use crate::dying_store::{Death, DyingStore};
+use crate::house::{House, command};
+
+/// A workflow on trial.
+#[async_trait]
+pub trait Trial: Send + Sync {
+    type Workflow: Workflow;
+
+    /// The plan as production has it.
+    fn plan(&self) -> Plan<Self::Workflow>;
+
+    /// Params with which an undisturbed operation succeeds.
+    fn params(&self) -> Value;
+
+    fn clock(&self) -> Arc<dyn Clock>;
+
+    /// Tokens or names of everything that stands in the world now.
+    async fn standing(&self) -> Vec<String>;
+
+    /// Empties the world between two runs.
+    async fn clear(&self);
+}
+
+/// All trials, one after the other.
+pub async fn stand_all<T: Trial>(trial: &T) {
+    every_step_twice(trial).await;
+    fail_at_every_step(trial).await;
+    die_at_every_save(trial).await;
+}
+
+/// Sends the operation through a whole new pass after every step: steps that ran before must cope with that and
+/// leave nothing more in the world.
+pub async fn every_step_twice<T: Trial>(trial: &T) {
+    let once = undisturbed(trial).await;
+    trial.clear().await;
+    let plan = trial.plan().wrapped(|step| Box::new(Twice { step, is_first: AtomicBool::new(true) }));
+    let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
+    let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(trial.standing().await.len(), once, "a step that ran twice left more in the world");
+    house.close().await;
+    trial.clear().await;
+}
+
+/// Lets every step fail in turn, after it has done its work, with every undo called twice.
+pub async fn fail_at_every_step<T: Trial>(trial: &T) {
+    for info in trial.plan().describe() {
+        let plan = trial.plan().wrapped(|step| Box::new(FailsAt { step, name: info.name }));
+        let unwinds = is_unwinding(trial);
+        let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
+        let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+        let ended = house.finished(id).await;
+        if info.conditional && ended.shown.summary.phase == Phase::Succeeded {
+            // These params do not lead through the step.
+            house.close().await;
+            trial.clear().await;
+            continue;
+        }
+        let error = ended.memory.last_error.expect("a failed operation says why");
+        assert_eq!(error.step, info.name, "the failure must come from the injected step");
+        if unwinds {
+            assert_eq!(ended.shown.summary.phase, Phase::Undone, "fail at {}", info.name);
+            let standing = trial.standing().await;
+            assert!(standing.is_empty(), "failing at {} left {standing:?}", info.name);
+        } else {
+            assert_eq!(ended.shown.summary.phase, Phase::Failed, "fail at {}", info.name);
+        }
+        house.close().await;
+        trial.clear().await;
+    }
+}
+
+/// Kills the process at every save, once before and once after it, and lets the next process go on: forward,
+/// and on the way back from a failure at the last step.
+pub async fn die_at_every_save<T: Trial>(trial: &T) {
+    let last = trial.plan().describe().last().map_or("", |info| info.name);
+    let expect = undisturbed(trial).await;
+    trial.clear().await;
+    let mut ways = vec![None];
+    ways.extend(is_unwinding(trial).then_some(Some(last)));
+    for failing in ways {
+        let mut deaths = 0;
+        for number in 0.. {
+            let mut is_over = false;
+            for death in [Death::Before(number), Death::After(number)] {
+                let died = die_once(trial, death, failing, expect).await;
+                is_over |= !died;
+                deaths += u64::from(died);
+            }
+            if is_over {
+                break;
+            }
+        }
+        assert!(deaths > 2, "the trial must have killed something");
+    }
+}
+
+async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static str>, expect: usize) -> bool {
+    let make = || {
+        let plan = trial.plan();
+        match failing {
+            Some(name) => plan.wrapped(|step| Box::new(FailsAt { step, name })),
+            None => plan,
+        }
+    };
+    let truth = store();
+    let dying = Arc::new(DyingStore::new(Arc::clone(&truth), death));
+    let first = House::open(House::plan(dying.clone(), trial.clock()).workflow(make()), None).await;
+    let submitted = first.engine.submit(command(T::Workflow::KIND, None, trial.params())).await;
+    if let Ok(accepted) = &submitted {
+        let mut news = first.engine.feed().watch();
+        while !dying.is_dead() {
+            let shown =
+                truth.show(accepted.id).await.expect("memory answers").expect("accepted and not lost");
+            if shown.summary.phase.is_final() {
+                break;
+            }
+            let _ = tokio::time::timeout(Duration::from_millis(10), news.recv()).await;
+        }
+    }
+    let died = dying.is_dead();
+    let node = first.node;
+    first.engine.stop(Duration::ZERO).await;
+    let second = House::open(House::plan(truth, trial.clock()).workflow(make()), Some(node)).await;
+    let all = second.engine.list(&engine::store::Query { limit: 10, ..Default::default() }).await;
+    for summary in all.expect("memory answers") {
+        let ended = second.finished(summary.id).await;
+        let phase = if failing.is_some() { Phase::Undone } else { Phase::Succeeded };
+        assert_eq!(ended.shown.summary.phase, phase, "{death:?} {:?}", ended.memory.last_error);
+        let standing = trial.standing().await;
+        let expect = if failing.is_some() { 0 } else { expect };
+        assert_eq!(standing.len(), expect, "{death:?} left {standing:?}");
+        let seqs: Vec<u32> = second.journal(summary.id).await.iter().map(|event| event.seq).collect();
+        assert!(seqs.iter().copied().eq(1..=u32::try_from(seqs.len()).unwrap_or(0)), "gaps: {seqs:?}");
+    }
+    if let Ok(accepted) = submitted {
+        second.inspect(accepted.id).await;
+    }
+    second.close().await;
+    trial.clear().await;
+    died
+}
+
+/// How much an undisturbed operation leaves in the world.
+async fn undisturbed<T: Trial>(trial: &T) -> usize {
+    trial.clear().await;
+    let house = House::open(House::plan(store(), trial.clock()).workflow(trial.plan()), None).await;
+    let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    house.close().await;
+    trial.standing().await.len()
+}
+
+fn store() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+fn is_unwinding<T: Trial>(trial: &T) -> bool {
+    trial.plan().on_failure() == engine::OnFailure::Unwind
+}
+
+/// Passes everything on but `run` and `undo`.
+macro_rules! same_as_inner {
+    () => {
+        fn name(&self) -> &'static str {
+            self.inner().name()
+        }
+        fn title(&self) -> &'static str {
+            self.inner().title()
+        }
+        fn effect(&self) -> Effect {
+            self.inner().effect()
+        }
+        fn driver(&self) -> Option<&'static str> {
+            self.inner().driver()
+        }
+        fn limit(&self) -> Option<Duration> {
+            self.inner().limit()
+        }
+        fn retries(&self) -> Option<RetryPolicy> {
+            self.inner().retries()
+        }
+    };
+}
+
+/// Does its work, then asks for a new pass, once.
+struct Twice<W: Workflow> {
+    step: Box<dyn Step<W>>,
+    is_first: AtomicBool,
+}
+
+impl<W: Workflow> Twice<W> {
+    fn inner(&self) -> &dyn Step<W> {
+        &*self.step
+    }
+}
+
+#[async_trait]
+impl<W: Workflow> Step<W> for Twice<W> {
+    same_as_inner!();
+
+    async fn run(&self, op: &mut Operation<W>) -> Outcome {
+        let done = self.step.run(op).await?;
+        if self.is_first.swap(false, Ordering::SeqCst) { wait(Duration::ZERO, "once more") } else { Ok(done) }
+    }
+
+    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
+        self.step.undo(op).await
+    }
+}
+
+/// Fails after the work of one step is done; every undo runs twice.
+struct FailsAt<W: Workflow> {
+    step: Box<dyn Step<W>>,
+    name: &'static str,
+}
+
+impl<W: Workflow> FailsAt<W> {
+    fn inner(&self) -> &dyn Step<W> {
+        &*self.step
+    }
+}
+
+#[async_trait]
+impl<W: Workflow> Step<W> for FailsAt<W> {
+    same_as_inner!();
+
+    async fn run(&self, op: &mut Operation<W>) -> Outcome {
+        let done = self.step.run(op).await?;
+        if self.name == self.step.name() { fail("injected") } else { Ok(done) }
+    }
+
+    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
+        self.step.undo(op).await?;
+        self.step.undo(op).await
+    }
+}
+
+/// Counts calls across threads and passes, for assertions about how often something happened.
+#[derive(Default)]
+pub struct Tally(AtomicU64, Mutex<Vec<String>>);
+
+impl Tally {
+    pub fn note(&self, what: impl Into<String>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).push(what.into());
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    pub fn seen(&self) -> Vec<String> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

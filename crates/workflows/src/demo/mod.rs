@@ -1,0 +1,3 @@
+//! Workflows to try the engine with.
+
+pub mod hello;
