@@ -309,6 +309,11 @@ impl Engine {
         self.worker.registry.get(name).map(crate::registry::AnyPlan::info)
     }
 
+    /// The name under which the others know this process; it changes when they had declared it dead.
+    pub fn node(&self) -> Option<NodeId> {
+        self.worker.lease().map(|lease| lease.node)
+    }
+
     /// How many operations this process works on right now.
     pub fn running(&self) -> usize {
         self.worker.running_count()

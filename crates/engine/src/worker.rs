@@ -34,6 +34,7 @@ pub(crate) struct Worker {
     pub(crate) house: House,
     pub(crate) registry: Registry,
     lease: Mutex<Option<Arc<Lease>>>,
+    joining: tokio::sync::Mutex<()>,
     running: Mutex<BTreeMap<OperationId, Arc<Mailbox>>>,
     /// Operations that are ours on paper but that nobody here works on, because a save had no answer.
     adrift: Mutex<BTreeSet<OperationId>>,
@@ -68,6 +69,7 @@ impl Worker {
             house,
             registry,
             lease: Mutex::default(),
+            joining: tokio::sync::Mutex::default(),
             running: Mutex::default(),
             adrift: Mutex::default(),
             alarm: Alarm { next: AtomicI64::new(i64::MAX), ring: Notify::new() },
@@ -208,7 +210,8 @@ impl Worker {
     async fn claim_loop(self: Arc<Self>) {
         while !self.stop.is_cancelled() {
             self.alarm.next.store(i64::MAX, Ordering::Release);
-            let rest = match self.claim_once().await {
+            let Some(lease) = self.lease() else { return };
+            let rest = match self.claim_once(&lease).await {
                 Ok(next_due) => {
                     let poll = self.jittered(self.house.settings.poll);
                     let until =
@@ -217,7 +220,7 @@ impl Worker {
                     if self.host().is_none() { poll } else { until }
                 }
                 Err(StoreError::Fenced) => {
-                    self.rejoin().await;
+                    self.rejoin(lease.node).await;
                     STORE_REST
                 }
                 Err(error) => {
@@ -243,8 +246,7 @@ impl Worker {
         }
     }
 
-    async fn claim_once(self: &Arc<Self>) -> Result<Option<Timestamp>, StoreError> {
-        let Some(lease) = self.lease() else { return Ok(None) };
+    async fn claim_once(self: &Arc<Self>, lease: &Arc<Lease>) -> Result<Option<Timestamp>, StoreError> {
         let adrift: Vec<OperationId> = open(&self.adrift).iter().copied().collect();
         if !adrift.is_empty() {
             self.house.store.release(lease.node, &adrift).await?;
@@ -257,7 +259,7 @@ impl Worker {
         let now = self.house.clock.now();
         let claims = self.house.store.claim(lease.node, now, room.min(CLAIM_MAX)).await?;
         for claimed in claims.operations {
-            self.take_on(claimed, Arc::clone(&lease));
+            self.take_on(claimed, Arc::clone(lease));
         }
         Ok(claims.next_due)
     }
@@ -284,7 +286,7 @@ impl Worker {
                         self.alarm.ring.notify_one();
                     }
                 }
-                Err(StoreError::Fenced) => self.rejoin().await,
+                Err(StoreError::Fenced) => self.rejoin(lease.node).await,
                 Err(error) => {
                     if !std::mem::replace(&mut is_silent, true) {
                         warn!(%error, "cannot renew the lease; no new step starts until it can");
@@ -294,10 +296,13 @@ impl Worker {
         }
     }
 
-    /// Others declared this node dead. What it was working on belongs to them; it begins anew.
-    async fn rejoin(&self) {
-        if let Some(lease) = self.lease() {
-            lease.lose();
+    /// Others declared this node dead. What it was working on belongs to them; it begins anew, once: the two
+    /// loops may both have heard of it.
+    async fn rejoin(&self, dead: NodeId) {
+        let _one_at_a_time = self.joining.lock().await;
+        match self.lease() {
+            Some(lease) if lease.node == dead => lease.lose(),
+            _ => return,
         }
         warn!("this node was declared dead and joins anew");
         if let Err(error) = self.join(None).await {

@@ -201,6 +201,7 @@ impl Tables {
         row.summary.step = None;
         row.summary.reason = finish.cause;
         row.summary.wish = None;
+        row.key = None;
         row.memory = Some(finish.memory);
         row.memory_seq = finish.seq;
         let resource = row.summary.resource.clone();

@@ -1,0 +1,9 @@
+//! The engine on a memory store and virtual time: what each answer of a step leads to, and what a seed's worth
+//! of trouble may not break.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod answers;
+mod ownership;
+mod scripted;
+mod simulation;
+mod wishes;

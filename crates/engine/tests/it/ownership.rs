@@ -1,0 +1,214 @@
+//! Who works on an operation, and what becomes of it when they die.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::{MemoryStore, Query, Store};
+use engine::{Body, Effect, Engine, Phase};
+use serde_json::json;
+use testing::trial::Tally;
+use testing::{Death, DyingStore, FarSide, House, VirtualClock, World, key_ring};
+
+use crate::scripted::{Props, Stage, register};
+
+/// Two processes on one store.
+struct Pair {
+    truth: Arc<MemoryStore>,
+    world: Arc<World>,
+    tally: Arc<Tally>,
+    clock: Arc<VirtualClock>,
+}
+
+impl Pair {
+    fn new() -> Pair {
+        Pair {
+            truth: Arc::new(MemoryStore::new()),
+            world: Arc::default(),
+            tally: Arc::default(),
+            clock: Arc::new(VirtualClock::seeded(7)),
+        }
+    }
+
+    async fn process(&self, effect: Effect) -> (House, Arc<DyingStore>) {
+        let store = Arc::new(DyingStore::new(self.truth.clone(), Death::Never));
+        let far = FarSide::new(&self.world, store.death_flag());
+        let builder = House::plan(store.clone(), self.clock.clone());
+        let props = Props { effect, ..Props::default() };
+        (House::open(register(builder, &props, &far, &self.tally), None).await, store)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_comes_back_too_late_is_refused_and_lets_go() {
+    let pair = Pair::new();
+    let (zombie, frozen) = pair.process(Effect::Keyed).await;
+    let id = zombie.submit("test.script", None, json!({"a": ["make"], "b": ["make"], "c": ["make"]})).await;
+    // It is frozen in the middle; the others wait for its lease and take over.
+    frozen.freeze();
+    let (second, _) = pair.process(Effect::Keyed).await;
+    pair.truth.bury(zombie.node);
+    let ended = second.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded);
+    let before = second.journal(id).await;
+    frozen.thaw();
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(second.journal(id).await, before, "the late process wrote something");
+    assert_eq!(pair.world.standing().len(), 3);
+    assert!(pair.world.ledger().values().all(|line| line.made == 1), "{:?}", pair.world.ledger());
+    assert!(before.iter().any(|event| matches!(event.body, Body::Adopted { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_must_not_be_repeated_waits_for_a_person_after_a_crash() {
+    let pair = Pair::new();
+    let (first, store) = pair.process(Effect::Once).await;
+    let id = first.submit("test.script", None, json!({"a": ["make"], "b": ["hang"]})).await;
+    while pair.tally.seen().iter().filter(|seen| seen.ends_with(":b")).count() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    store.kill();
+    let (second, _) = pair.process(Effect::Once).await;
+    pair.truth.bury(first.node);
+    let ended = second.until(id, |phase| phase == Phase::Stuck).await;
+    let stuck = ended.memory.stuck.unwrap();
+    assert_eq!(stuck.step, "b");
+    assert!(stuck.cause.as_str().starts_with("nobody knows whether b happened"), "{}", stuck.cause);
+    assert_eq!(pair.tally.seen().iter().filter(|seen| seen.ends_with(":b")).count(), 1, "b was not repeated");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_graceful_stop_hands_everything_over_without_an_adoption() {
+    let pair = Pair::new();
+    let (first, _) = pair.process(Effect::Keyed).await;
+    let mut ids = Vec::new();
+    for _ in 0..20 {
+        ids.push(first.submit("test.script", None, json!({"a": ["make"], "b": ["wait", "make"]})).await);
+    }
+    first.close().await;
+    let owned = pair.truth.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    assert!(owned.iter().all(|summary| summary.owner.is_none()), "nothing is owned by a stopped node");
+    let (second, _) = pair.process(Effect::Keyed).await;
+    for id in ids {
+        assert_eq!(second.finished(id).await.shown.summary.phase, Phase::Succeeded);
+        assert!(!second.kinds(id).await.contains("adopted"), "a clean hand-over needs no adoption");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_tenant_with_a_long_queue_does_not_hold_up_another() {
+    let truth = Arc::new(MemoryStore::new());
+    let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+    let clock = Arc::new(VirtualClock::seeded(3));
+    let settings = engine::Settings { max_running: 4, ..engine::Settings::default() };
+    let builder = Engine::builder(truth.clone(), clock, key_ring()).settings(settings);
+    let far = FarSide::immortal(&world);
+    let engine = register(builder, &Props::default(), &far, &tally).build();
+    let submit = |tenant: &'static str| engine::Command {
+        workflow: "test.script".into(),
+        tenant: tenant.into(),
+        resource: None,
+        params: json!({"a": ["make"], "b": ["make"]}),
+        by: "t".into(),
+        idempotency_key: None,
+        queue: true,
+    };
+    for _ in 0..300 {
+        engine.submit(submit("greedy")).await.unwrap();
+    }
+    let modest = engine.submit(submit("modest")).await.unwrap().id;
+    engine.start(None).await.unwrap();
+    let house = House { engine: engine.clone(), node: engine::NodeId(uuid_nil()) };
+    house.finished(modest).await;
+    let begun = tally
+        .seen()
+        .iter()
+        .filter(|seen| seen.ends_with(":a"))
+        .position(|seen| seen.starts_with(&modest.to_string()));
+    assert!(begun.unwrap() < 4, "the modest tenant waited for {begun:?} of the greedy one");
+    engine.stop(Duration::from_secs(5)).await;
+}
+
+fn uuid_nil() -> uuid::Uuid {
+    uuid::Uuid::nil()
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_than_allowed_are_under_way_to_one_driver() {
+    let truth = Arc::new(MemoryStore::new());
+    let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+    let clock = Arc::new(VirtualClock::seeded(3));
+    let limits = BTreeMap::from([("script".to_owned(), 3)]);
+    let builder = Engine::builder(truth.clone(), clock, key_ring()).limits(limits, 64);
+    let far = FarSide::immortal(&world);
+    let engine = register(builder, &Props::default(), &far, &tally).build();
+    let node = engine.start(None).await.unwrap();
+    let house = House { engine, node };
+    for _ in 0..10 {
+        house.submit("test.script", None, json!({"a": ["hang"]})).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(tally.count(), 3, "three hang, seven wait for a place");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_that_cannot_be_read_harms_nobody_else() {
+    let stage = Stage::new().await;
+    let good = stage.house.submit("test.script", None, json!({"a": ["wait", "make"]})).await;
+    let bad = stage.house.submit("test.script", None, json!({"a": ["signal"]})).await;
+    stage.house.until(bad, |phase| phase == Phase::Waiting).await;
+    // Another release wrote a state that this one cannot read.
+    let hold = {
+        let claims = loop {
+            stage.house.engine.signal("ready", json!(null)).await.unwrap();
+            let node = engine::NodeId(uuid_nil());
+            stage.store.join(node, None, Duration::from_secs(5)).await.unwrap();
+            let claims = stage.store.claim(node, stage.house.engine.now(), 10).await.unwrap();
+            if claims.operations.iter().any(|claimed| claimed.id == bad) {
+                break claims;
+            }
+        };
+        let claimed = claims.operations.into_iter().find(|claimed| claimed.id == bad).unwrap();
+        engine::store::Hold { id: bad, node: engine::NodeId(uuid_nil()), epoch: claimed.epoch }
+    };
+    let park = engine::store::Park {
+        hold,
+        event: None,
+        phase: Phase::Waiting,
+        due_at: Some(stage.house.engine.now()),
+        key: None,
+        step: None,
+        reason: None,
+        memory: Some((r#"{"state":{"notes":"not a number"}}"#.into(), 2)),
+        heard: None,
+    };
+    stage.store.commit(engine::store::Write::Park(Box::new(park))).await.unwrap();
+    let ended = stage.house.until(bad, |phase| phase == Phase::Stuck).await;
+    let reason = ended.shown.summary.reason.unwrap();
+    assert!(reason.starts_with("its state cannot be read"), "{reason}");
+    assert_eq!(stage.house.finished(good).await.shown.summary.phase, Phase::Succeeded);
+    let (count, found) = stage.house.engine.check_unfinished().await.unwrap();
+    assert_eq!((count, found.len()), (1, 1));
+    assert_eq!(found[0].operation, bad);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_workflow_that_left_the_release_waits_for_a_node_that_has_it() {
+    let pair = Pair::new();
+    let (first, _) = pair.process(Effect::Keyed).await;
+    let id = first.submit("test.script", None, json!({"a": ["wait", "make"]})).await;
+    first.until(id, |phase| phase == Phase::Waiting).await;
+    first.close().await;
+    let empty = House::open(House::plan(pair.truth.clone(), pair.clock.clone()), None).await;
+    let put_aside = |inspection: &engine::Inspection| {
+        inspection.shown.summary.reason.as_deref().is_some_and(|reason| reason.contains("has no workflow"))
+    };
+    while !put_aside(&empty.inspect(id).await) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (_, found) = empty.engine.check_unfinished().await.unwrap();
+    assert_eq!(found[0].reason, "this release has no workflow test.script");
+    empty.close().await;
+    let (second, _) = pair.process(Effect::Keyed).await;
+    assert_eq!(second.finished(id).await.shown.summary.phase, Phase::Succeeded);
+}

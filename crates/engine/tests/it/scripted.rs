@@ -1,0 +1,185 @@
+//! A workflow whose steps do what the params say.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{MemoryStore, Store};
+use engine::{
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Step, Workflow, done, fail, retry,
+    skip, wait, wait_for,
+};
+use serde::{Deserialize, Serialize};
+use testing::trial::Tally;
+use testing::{FarSide, House, VirtualClock, World};
+
+pub(crate) struct Script;
+
+/// What each of the three steps does, such as `{"a": "make", "b": ["wait", "done"], "c": "fail"}`. A list is
+/// one answer per run; the last one stays.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Params {
+    #[serde(default)]
+    pub(crate) a: Vec<String>,
+    #[serde(default)]
+    pub(crate) b: Vec<String>,
+    #[serde(default)]
+    pub(crate) c: Vec<String>,
+    #[serde(default)]
+    pub(crate) undo: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) notes: u32,
+}
+
+impl Workflow for Script {
+    const KIND: &'static str = "test.script";
+    const ABOUT: &'static str = "Does what the params say.";
+    const DEADLINE: Duration = Duration::from_secs(3600);
+    type Params = Params;
+    type State = State;
+    type Input = u32;
+}
+
+pub(crate) struct Scripted {
+    name: &'static str,
+    effect: Effect,
+    far: FarSide,
+    tally: Arc<Tally>,
+}
+
+/// How often a step has run, kept outside: facts would change what is saved.
+fn nth<'a>(script: &'a [String], tally: &Tally, key: &str) -> &'a str {
+    let before = tally.seen().iter().filter(|seen| *seen == key).count();
+    script.get(before).or(script.last()).map_or("done", String::as_str)
+}
+
+#[derive(Serialize, Deserialize)]
+struct Made(String);
+impl Fact for Made {
+    const KEY: &'static str = "scripted.made";
+}
+
+impl Scripted {
+    async fn act(&self, word: &str, op: &mut Operation<Script>) -> Outcome {
+        match word {
+            "make" => {
+                self.far.make(&op.token(self.name)).await?;
+                op.remember(&Made(op.token(self.name)))?;
+                done()
+            }
+            "make_and_fail" => {
+                self.far.make(&op.token(self.name)).await?;
+                fail("made it, then failed")
+            }
+            "note" => {
+                op.state.notes += 1;
+                done()
+            }
+            "wait" => wait(Duration::from_secs(10), "the world needs time"),
+            "signal" => match op.signalled("ready") {
+                Some(_) => done(),
+                None => wait_for("ready", Duration::from_secs(600), "nobody has called yet"),
+            },
+            "retry" => retry("not today"),
+            "fail" => fail("no way"),
+            "skip" => skip("not needed"),
+            "panic" => panic!("boom"),
+            "hang" => std::future::pending().await,
+            "done" => done(),
+            other => fail(format!("no such word: {other}")),
+        }
+    }
+}
+
+#[async_trait]
+impl Step<Script> for Scripted {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn title(&self) -> &'static str {
+        "Following the script"
+    }
+    fn effect(&self) -> Effect {
+        self.effect
+    }
+    fn driver(&self) -> Option<&'static str> {
+        Some("script")
+    }
+    async fn run(&self, op: &mut Operation<Script>) -> Outcome {
+        op.input += 1;
+        let script = match self.name {
+            "a" => &op.params.a,
+            "b" => &op.params.b,
+            _ => &op.params.c,
+        };
+        let key = format!("{}:{}", op.id, self.name);
+        let word = nth(script, &self.tally, &key).to_owned();
+        self.tally.note(key);
+        self.act(&word, op).await
+    }
+    async fn undo(&self, op: &mut Operation<Script>) -> Outcome {
+        let key = format!("undo {}:{}", op.id, self.name);
+        let word = nth(&op.params.undo, &self.tally, &key).to_owned();
+        self.tally.note(key);
+        if word != "done" {
+            return self.act(&word, op).await;
+        }
+        self.far.take_back(&op.token(self.name)).await?;
+        done()
+    }
+}
+
+/// A house with the script in it, and all that a test looks at.
+pub(crate) struct Stage {
+    pub(crate) house: House,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) world: Arc<World>,
+    pub(crate) tally: Arc<Tally>,
+}
+
+pub(crate) struct Props {
+    pub(crate) on_failure: OnFailure,
+    pub(crate) effect: Effect,
+    pub(crate) is_clean_up: bool,
+}
+
+impl Default for Props {
+    fn default() -> Self {
+        Props { on_failure: OnFailure::Unwind, effect: Effect::Keyed, is_clean_up: false }
+    }
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Stage {
+        Stage::with(&Props::default()).await
+    }
+
+    pub(crate) async fn with(props: &Props) -> Stage {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
+        let far = FarSide::immortal(&world);
+        let clock = Arc::new(VirtualClock::seeded(1));
+        let builder = House::plan(Arc::clone(&store), clock);
+        let builder = register(builder, props, &far, &tally);
+        Stage { house: House::open(builder, None).await, store, world, tally }
+    }
+
+    pub(crate) fn runs_of(&self, step: &str) -> usize {
+        self.tally.seen().iter().filter(|seen| !seen.starts_with("undo") && seen.ends_with(step)).count()
+    }
+}
+
+pub(crate) fn register(
+    builder: EngineBuilder,
+    props: &Props,
+    far: &FarSide,
+    tally: &Arc<Tally>,
+) -> EngineBuilder {
+    let step = |name| Scripted { name, effect: props.effect, far: far.clone(), tally: Arc::clone(tally) };
+    let plan = Plan::new(props.on_failure).retrigger(Duration::from_secs(60), 3).step(10, step("a"));
+    let plan = if props.is_clean_up { plan.clean_up(20, step("b")) } else { plan.step(20, step("b")) };
+    builder.workflow(plan.step(30, step("c")))
+}

@@ -1,0 +1,175 @@
+//! What operators and the outside can say to an operation.
+
+use std::time::Duration;
+
+use engine::{AskError, Command, Phase, SubmitError, Verb};
+use serde_json::json;
+
+use crate::scripted::Stage;
+
+const WAITING: fn(Phase) -> bool = |phase| phase == Phase::Waiting;
+
+async fn ask(stage: &Stage, id: engine::OperationId, verb: Verb) {
+    stage.house.engine.ask(id, verb, "ops", "because").await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_wait_is_undone_at_once() {
+    let stage = Stage::new().await;
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
+    stage.house.until(id, WAITING).await;
+    ask(&stage, id, Verb::Cancel).await;
+    let ended = stage.house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Cancelled);
+    assert_eq!(ended.shown.summary.reason.as_deref(), Some("cancelled by ops: because"));
+    assert!(stage.world.standing().is_empty());
+    let took = ended.shown.summary.finished_at.unwrap().since(ended.shown.summary.created_at);
+    assert!(took < Duration::from_secs(5), "it did not wait for the ten minutes: {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_operation_stands_still_until_it_is_resumed() {
+    let stage = Stage::new().await;
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["wait", "make"]})).await;
+    stage.house.until(id, WAITING).await;
+    ask(&stage, id, Verb::Pause).await;
+    stage.house.until(id, |phase| phase == Phase::Paused).await;
+    let runs = stage.runs_of("b");
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    assert_eq!(stage.runs_of("b"), runs, "nothing ran while it was paused");
+    let refused = stage.house.engine.ask(id, Verb::Pause, "ops", "").await.unwrap_err();
+    assert_eq!(refused, AskError::NotNow { phase: Phase::Paused, verb: Verb::Pause });
+    ask(&stage, id, Verb::Resume).await;
+    assert_eq!(stage.house.finished(id).await.shown.summary.phase, Phase::Succeeded);
+}
+
+#[tokio::test(start_paused = true)]
+async fn pausing_and_cancelling_work_on_the_way_back_too() {
+    let stage = Stage::new().await;
+    let params = json!({"a": ["make"], "b": ["fail"], "undo": ["wait", "wait", "done"]});
+    let id = stage.house.submit("test.script", None, params).await;
+    stage.house.until(id, |phase| phase == Phase::Undoing).await;
+    ask(&stage, id, Verb::Pause).await;
+    stage.house.until(id, |phase| phase == Phase::Paused).await;
+    ask(&stage, id, Verb::Resume).await;
+    assert_eq!(stage.house.finished(id).await.shown.summary.phase, Phase::Undone);
+    assert!(stage.world.standing().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_does_not_wait_for_the_next_attempt() {
+    let stage = Stage::new().await;
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["wait", "make"]})).await;
+    let waiting = stage.house.until(id, WAITING).await;
+    ask(&stage, id, Verb::Retry).await;
+    let ended = stage.house.finished(id).await;
+    let took = ended.shown.summary.finished_at.unwrap().since(waiting.shown.summary.created_at);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stuck_undo_goes_on_when_it_is_resumed() {
+    let stage = Stage::new().await;
+    let params = json!({"a": ["make"], "b": ["fail"], "undo": ["fail", "done"]});
+    let id = stage.house.submit("test.script", None, params).await;
+    // The script lets the first undo of each step fail.
+    for step in ["b", "a"] {
+        let is_stuck_there = |inspection: &engine::Inspection| {
+            inspection.memory.stuck.as_ref().is_some_and(|stuck| stuck.step == step)
+        };
+        while !is_stuck_there(&stage.house.inspect(id).await) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        stage.house.until(id, |phase| phase == Phase::Stuck).await;
+        ask(&stage, id, Verb::Resume).await;
+    }
+    assert_eq!(stage.house.finished(id).await.shown.summary.phase, Phase::Undone);
+    assert!(stage.world.standing().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_undone_operation_that_is_retried_begins_a_round_with_new_tokens() {
+    let stage = Stage::new().await;
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["fail", "make"]})).await;
+    stage.house.finished(id).await;
+    ask(&stage, id, Verb::Retry).await;
+    let ended = stage.house.until(id, |phase| phase == Phase::Succeeded).await;
+    assert_eq!(ended.memory.round, 1);
+    assert_eq!(stage.world.standing().len(), 2);
+    assert_eq!(stage.world.ledger().len(), 3, "a of the first round, and a and b of the second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_signal_ends_the_wait_whenever_it_comes() {
+    let stage = Stage::new().await;
+    // Before anybody waits.
+    assert_eq!(stage.house.engine.signal("ready", json!({"n": 1})).await.unwrap(), 0);
+    let early = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
+    assert_eq!(stage.house.finished(early).await.shown.summary.phase, Phase::Succeeded);
+    // While somebody waits.
+    let late = stage.house.submit("test.script", None, json!({"a": ["make"], "b": ["signal"]})).await;
+    stage.house.until(late, WAITING).await;
+    assert_eq!(stage.house.engine.signal("ready", json!({"n": 2})).await.unwrap(), 1);
+    let ended = stage.house.finished(late).await;
+    assert_eq!(ended.memory.signals["ready"], json!({"n": 2}));
+    assert!(stage.house.kinds(late).await.contains("signalled"));
+    let took = ended.shown.summary.finished_at.unwrap().since(ended.shown.summary.created_at);
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+fn command(resource: &str, key: Option<&str>, queue: bool) -> Command {
+    Command {
+        workflow: "test.script".into(),
+        tenant: "t".into(),
+        resource: Some(resource.into()),
+        params: json!({"a": ["make"], "b": ["wait", "make"]}),
+        by: "me".into(),
+        idempotency_key: key.map(str::to_owned),
+        queue,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_resource_refuses_or_queues() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let first = engine.submit(command("r", None, false)).await.unwrap().id;
+    let refused = engine.submit(command("r", None, false)).await.unwrap_err();
+    assert_eq!(refused, SubmitError::Busy { operation: first });
+    let second = engine.submit(command("r", None, true)).await.unwrap().id;
+    let queued = stage.house.inspect(second).await.shown.summary;
+    assert_eq!((queued.phase, queued.due_at), (Phase::Pending, None));
+    let one = stage.house.finished(first).await.shown.summary;
+    let two = stage.house.finished(second).await.shown.summary;
+    assert_eq!((one.phase, two.phase), (Phase::Succeeded, Phase::Succeeded));
+    assert!(one.finished_at < two.finished_at);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_key_is_the_same_operation() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let first = engine.submit(command("r", Some("k"), false)).await.unwrap();
+    let again = engine.submit(command("r", Some("k"), false)).await.unwrap();
+    assert_eq!((again.id, again.repeated), (first.id, true));
+    assert_eq!(engine.submit(command("other", Some("k"), false)).await.unwrap_err(), SubmitError::KeyReused);
+    stage.house.finished(first.id).await;
+    let later = engine.submit(command("r", Some("k"), false)).await.unwrap();
+    assert_eq!(later.id, first.id, "also after it is finished");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_known_is_refused_with_what_is() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let mut unknown = command("r", None, false);
+    unknown.workflow = "test.nothing".into();
+    let error = engine.submit(unknown).await.unwrap_err().to_string();
+    assert_eq!(error, r#"there is no workflow "test.nothing"; known are test.script"#);
+    let missing = engine::OperationId::first_at(engine::Timestamp(0));
+    assert_eq!(engine.ask(missing, Verb::Cancel, "me", "").await.unwrap_err(), AskError::NotFound);
+    for resource in ["", "a\nb", &"x".repeat(257)] {
+        let error = engine.submit(command(resource, None, false)).await.unwrap_err().to_string();
+        assert!(error.contains("resource must have 1 to 256 characters"), "{error}");
+    }
+}
