@@ -139,6 +139,10 @@ pub enum AskError {
 pub struct Inspection {
     pub shown: Shown,
     pub memory: Memory,
+    /// The number of the last event.
+    pub seq: u32,
+    /// Why `memory` is empty although something is saved: another release wrote it.
+    pub unreadable: Option<String>,
 }
 
 /// An unfinished operation that this release could not finish.
@@ -264,7 +268,10 @@ impl Engine {
         let store = &self.worker.house.store;
         let Some(shown) = store.show(id).await? else { return Ok(None) };
         let saved = shown.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
-        let mut memory = saved.map_err(|error| StoreError::Refused(format!("unreadable memory: {error}")))?;
+        let (mut memory, unreadable) = match saved {
+            Ok(memory) => (memory, None),
+            Err(error) => (Memory::default(), Some(format!("its memory cannot be read: {error}"))),
+        };
         let mut seq = shown.memory_seq;
         loop {
             let events = store.journal(id, seq, FOLD_PAGE).await?;
@@ -272,7 +279,7 @@ impl Engine {
             seq = last.seq;
             memory = memory.fold(&events);
         }
-        Ok(Some(Inspection { shown, memory }))
+        Ok(Some(Inspection { shown, memory, seq, unreadable }))
     }
 
     pub async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
@@ -347,9 +354,11 @@ impl Engine {
             return Ok(Some(format!("this release has no workflow {}", summary.workflow)));
         };
         match self.inspect(summary.id).await {
+            Ok(Some(Inspection { unreadable: Some(why), .. })) | Err(StoreError::Refused(why)) => {
+                Ok(Some(why))
+            }
             Ok(Some(inspection)) => Ok(plan.readable(&inspection.shown.params, &inspection.memory).err()),
             Ok(None) => Ok(None),
-            Err(StoreError::Refused(why)) => Ok(Some(why)),
             Err(error) => Err(error),
         }
     }
@@ -369,6 +378,28 @@ impl Engine {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| Some(now.0.max(last + 1)))
             .unwrap_or(now.0);
         Timestamp(now.0.max(before + 1))
+    }
+}
+
+/// Until the answer is here, the operation may be in the store with us as its owner. Whatever happens to the
+/// caller, an error or that nobody waits any longer, it must not stay there unattended.
+struct Care<'a> {
+    worker: &'a Worker,
+    id: OperationId,
+    is_needed: bool,
+}
+
+impl Care<'_> {
+    fn is_over(mut self) {
+        self.is_needed = false;
+    }
+}
+
+impl Drop for Care<'_> {
+    fn drop(&mut self) {
+        if self.is_needed {
+            self.worker.set_adrift(self.id);
+        }
     }
 }
 

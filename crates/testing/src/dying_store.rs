@@ -1,5 +1,6 @@
 //! A store whose process dies at a chosen save, or freezes and comes back too late.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -26,12 +27,20 @@ pub struct DyingStore {
     saves: AtomicU64,
     is_dead: Arc<AtomicBool>,
     frozen: watch::Sender<bool>,
+    is_mute: AtomicBool,
 }
 
 impl DyingStore {
     pub fn new(inner: Arc<dyn Store>, death: Death) -> DyingStore {
         let is_dead = Arc::new(AtomicBool::new(false));
-        DyingStore { inner, death, saves: AtomicU64::new(0), is_dead, frozen: watch::Sender::new(false) }
+        DyingStore {
+            inner,
+            death,
+            saves: AtomicU64::new(0),
+            is_dead,
+            frozen: watch::Sender::new(false),
+            is_mute: AtomicBool::new(false),
+        }
     }
 
     pub fn saves(&self) -> u64 {
@@ -59,6 +68,11 @@ impl DyingStore {
 
     pub fn thaw(&self) {
         self.frozen.send_replace(false);
+    }
+
+    /// Whether saves happen without their callers ever hearing of it.
+    pub fn set_mute(&self, is_mute: bool) {
+        self.is_mute.store(is_mute, Ordering::SeqCst);
     }
 
     async fn alive(&self) -> Result<&dyn Store, StoreError> {
@@ -101,6 +115,9 @@ impl Store for DyingStore {
         if self.death == Death::After(number) {
             self.kill();
             return Err(StoreError::Unavailable("died after the save".into()));
+        }
+        if self.is_mute.load(Ordering::SeqCst) {
+            return pending().await;
         }
         receipt
     }

@@ -212,3 +212,26 @@ async fn a_workflow_that_left_the_release_waits_for_a_node_that_has_it() {
     let (second, _) = pair.process(Effect::Keyed).await;
     assert_eq!(second.finished(id).await.shown.summary.phase, Phase::Succeeded);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_who_does_not_wait_for_the_answer_strands_nothing() {
+    let pair = Pair::new();
+    let (first, store) = pair.process(Effect::Keyed).await;
+    let command = |key: &str| engine::Command {
+        workflow: "test.script".into(),
+        tenant: "t".into(),
+        resource: None,
+        params: json!({"a": ["make"]}),
+        by: "t".into(),
+        idempotency_key: Some(key.into()),
+        queue: false,
+    };
+    store.set_mute(true);
+    let hasty = tokio::time::timeout(Duration::from_millis(5), first.engine.submit(command("k"))).await;
+    assert!(hasty.is_err(), "the caller gave up");
+    store.set_mute(false);
+    let again = first.engine.submit(command("k")).await.unwrap();
+    assert!(again.repeated, "it had been saved all the same");
+    let id = again.id;
+    assert_eq!(first.finished(id).await.shown.summary.phase, Phase::Succeeded);
+}

@@ -1,4 +1,9 @@
 //! Every workflow against the real far sides of the sandbox, over HTTP.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod add_a_step;
 mod demo_hello;
+mod hello_world;
+
+// The example of the guide stands here as it would stand in the crate itself, where these are modules.
+use workflows::{demo, overrides};

@@ -1,0 +1,92 @@
+//! Who changed what: every call that changes something, or tries to, leaves a row.
+
+use axum::extract::State;
+use axum::response::Response;
+use axum::{Extension, Json};
+use engine::AuditRow;
+use tokio::time::timeout;
+use tracing::error;
+
+use crate::hall::{Hall, Shared};
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::wire;
+
+const LIMIT_DEFAULT: u16 = 100;
+const LIMIT_MAX: u16 = 1000;
+const TARGET_CHARS_MAX: usize = 200;
+
+/// A call that changes something, as far as it is known before it is made.
+pub(crate) struct Deed {
+    pub(crate) who: String,
+    pub(crate) action: &'static str,
+    pub(crate) path: String,
+    pub(crate) request: String,
+}
+
+/// What a change was about. Handlers put it into their answer, for the audit log alone.
+#[derive(Debug, Clone)]
+pub(crate) struct Target(String);
+
+/// Names what was changed.
+pub(crate) fn about(target: &impl ToString) -> Extension<Target> {
+    Extension(Target(target.to_string()))
+}
+
+impl Deed {
+    /// The row for how it ended.
+    pub(crate) fn ended(self, hall: &Hall, response: &Response) -> AuditRow {
+        let status = response.status().as_u16();
+        let result = match response.extensions().get::<Problem>() {
+            Some(problem) => format!("{status} {}", problem.code().as_str()),
+            None => status.to_string(),
+        };
+        let target = response.extensions().get::<Target>().map_or(self.path.as_str(), |target| &target.0);
+        let target = readable(target);
+        let action = self.action.to_owned();
+        AuditRow { at: hall.engine.now(), who: self.who, action, target, result, request: self.request }
+    }
+}
+
+/// Writes the row. The answer stands even if that fails: what happened has happened, and the log says so.
+pub(crate) async fn write(hall: &Hall, row: AuditRow) {
+    match timeout(hall.settings.request_timeout, hall.access.audit(&row)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => error!(%error, ?row, "cannot write the audit log"),
+        Err(_) => error!(?row, "the audit log was not written in time"),
+    }
+}
+
+/// Whatever somebody put into a path, the log stays readable and the database accepts it.
+fn readable(target: &str) -> String {
+    target.chars().take(TARGET_CHARS_MAX).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Who changed what.
+///
+/// Newest first. Refused calls are listed too; calls without a valid token are only in the log.
+#[utoipa::path(
+    get, path = "/audit", tag = "access", operation_id = "audit",
+    params(("limit" = Option<u16>, Query, minimum = 1, maximum = 1000, description = "100 without it.")),
+    responses((status = OK, body = wire::AuditLog, description = "The newest rows."))
+)]
+pub(crate) async fn audit_log(
+    State(hall): State<Shared>,
+    mut query: Query,
+) -> Result<Json<wire::AuditLog>, Problem> {
+    let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
+    query.finish()?;
+    let rows = hall.access.audit_log(usize::from(limit)).await?;
+    Ok(Json(wire::AuditLog { items: rows.into_iter().map(wire::AuditEntry::from).collect() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_short_and_has_no_control_characters() {
+        assert_eq!(readable("a\0b\nc"), "a\u{fffd}b\u{fffd}c");
+        assert_eq!(readable(&"ä".repeat(500)).chars().count(), TARGET_CHARS_MAX);
+    }
+}

@@ -1,0 +1,115 @@
+//! Every kind of problem that a door can answer with: its name for ever, its status, its title and its page.
+
+use axum::http::StatusCode;
+
+/// Writes the enum and its tables from one list, so that a code without a page does not compile.
+macro_rules! codes {
+    ($($variant:ident $name:literal $status:ident $title:literal;)*) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Code {
+            $($variant,)*
+        }
+
+        impl Code {
+            pub const ALL: &[Code] = &[$(Code::$variant,)*];
+
+            /// Name for ever: programs compare it, and `/errors/<name>` explains it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $name,)*
+                }
+            }
+
+            pub fn status(self) -> StatusCode {
+                match self {
+                    $(Code::$variant => StatusCode::$status,)*
+                }
+            }
+
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Code::$variant => $title,)*
+                }
+            }
+
+            /// What it means, its likely cause and what to do, in Markdown.
+            pub fn page(self) -> &'static str {
+                match self {
+                    $(Code::$variant => include_str!(concat!("../../../docs/errors/", $name, ".md")),)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedJson "malformed-json" BAD_REQUEST "The body is not JSON";
+    InvalidBody "invalid-body" BAD_REQUEST "The body does not have the expected shape";
+    InvalidParameter "invalid-parameter" BAD_REQUEST "A parameter has a value that is not allowed";
+    UnknownParameter "unknown-parameter" BAD_REQUEST "There is no such parameter";
+    Unauthenticated "unauthenticated" UNAUTHORIZED "A valid token is needed";
+    Forbidden "forbidden" FORBIDDEN "The token may not do this";
+    NotFound "not-found" NOT_FOUND "There is nothing at this path";
+    OperationNotFound "operation-not-found" NOT_FOUND "There is no such operation";
+    WorkflowNotFound "workflow-not-found" NOT_FOUND "There is no such workflow";
+    TokenNotFound "token-not-found" NOT_FOUND "There is no such token";
+    MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED "The path does not take this method";
+    NotNow "not-now" CONFLICT "The operation cannot be asked for this in its phase";
+    ResourceBusy "resource-busy" CONFLICT "Another operation is working on the resource";
+    TokenExists "token-exists" CONFLICT "The name of the token is taken";
+    LastAdmin "last-admin" CONFLICT "The last admin token cannot be deleted";
+    BodyTooLarge "body-too-large" PAYLOAD_TOO_LARGE "The body is too large";
+    UnsupportedMediaType "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body must be JSON";
+    UnknownWorkflow "unknown-workflow" UNPROCESSABLE_ENTITY "This release has no such workflow";
+    InvalidCommand "invalid-command" UNPROCESSABLE_ENTITY "The command is not acceptable";
+    IdempotencyKeyReused "idempotency-key-reused" UNPROCESSABLE_ENTITY
+        "The idempotency key was used for another request";
+    Internal "internal" INTERNAL_SERVER_ERROR "Something broke on our side";
+    DatabaseUnavailable "database-unavailable" SERVICE_UNAVAILABLE "The database is not answering";
+    DatabaseFull "database-full" SERVICE_UNAVAILABLE "The database has no room left";
+    NotReady "not-ready" SERVICE_UNAVAILABLE "This node is not ready to work";
+    TooManyStreams "too-many-streams" SERVICE_UNAVAILABLE "Too many event streams are open";
+    Timeout "timeout" GATEWAY_TIMEOUT "The request took too long";
+}
+
+impl Code {
+    pub fn named(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_page_has_a_code_and_the_three_parts() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+        let pages: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".md").map(str::to_owned))
+            .collect();
+        let codes: BTreeSet<String> = Code::ALL.iter().map(|code| code.as_str().to_owned()).collect();
+        assert_eq!(pages, codes, "docs/errors has exactly one page for each code");
+        for code in Code::ALL {
+            for part in ["## What it means", "## Likely cause", "## What to do"] {
+                assert!(code.page().contains(part), "docs/errors/{}.md lacks {part:?}", code.as_str());
+            }
+            let first = format!("# {}\n", code.title());
+            assert!(code.page().starts_with(&first), "docs/errors/{}.md: {first}", code.as_str());
+            let status = format!("Status {}", code.status().as_u16());
+            assert!(code.page().contains(&status), "docs/errors/{}.md: {status}", code.as_str());
+        }
+    }
+
+    #[test]
+    fn names_are_found_again_and_none_is_used_twice() {
+        for code in Code::ALL {
+            assert_eq!(Code::named(code.as_str()), Some(*code));
+        }
+        assert_eq!(Code::named("teapot"), None);
+    }
+}

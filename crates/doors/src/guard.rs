@@ -1,0 +1,96 @@
+//! Between the router and the handlers: nobody gets in without a right, every change is carried to its end
+//! and written down, and nothing takes longer than allowed.
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::Role;
+use tokio::time::timeout;
+use tracing::{Instrument, error};
+
+use crate::audit::{self, Deed};
+use crate::auth::{Caller, authenticate};
+use crate::code::Code;
+use crate::hall::{Hall, RequestId, Shared};
+use crate::problem::Problem;
+use crate::rights::{Needs, allowed, right};
+
+pub(crate) async fn guard(State(hall): State<Shared>, mut request: Request, next: Next) -> Response {
+    let Some(path) = request.extensions().get::<MatchedPath>().cloned() else {
+        return Problem::no_such_path().into_response();
+    };
+    let Some(right) = right(request.method(), path.as_str()) else {
+        return not_in_the_table(request.method().as_str(), path.as_str()).into_response();
+    };
+    let needed = match right.needs {
+        Needs::Nothing => None,
+        Needs::ReaderUnlessPublic => (!hall.settings.public_metrics).then_some(Role::Reader),
+        Needs::Role(role) => Some(role),
+    };
+    if let Some(needed) = needed {
+        let caller = match authenticate(&hall, request.headers()).await {
+            Ok(caller) => caller,
+            Err(problem) => return problem.into_response(),
+        };
+        if caller.role < needed {
+            let deed = right.action.map(|action| deed(action, &caller, &request));
+            return turn_away(&hall, &caller, needed, deed).await;
+        }
+        request.extensions_mut().insert(caller);
+    }
+    match right.action {
+        None => timeout(hall.settings.request_timeout, next.run(request))
+            .await
+            .unwrap_or_else(|_| Problem::timeout().into_response()),
+        Some(action) => carry_out(hall, action, request, next).await,
+    }
+}
+
+fn not_in_the_table(method: &str, path: &str) -> Problem {
+    let allowed = allowed(path);
+    if allowed.is_empty() { Problem::no_such_path() } else { Problem::method_not_allowed(method, &allowed) }
+}
+
+async fn turn_away(hall: &Hall, caller: &Caller, needed: Role, deed: Option<Deed>) -> Response {
+    let detail =
+        format!("this needs the role {needed}, and the token {} has the role {}", caller.name, caller.role);
+    let response = Problem::new(Code::Forbidden, detail).with("needs", needed.as_str()).into_response();
+    if let Some(deed) = deed {
+        audit::write(hall, deed.ended(hall, &response)).await;
+    }
+    response
+}
+
+/// A change is carried to its end even when the caller hangs up or the time is over: half a change, such as
+/// an operation that is saved but that nobody works on, must not exist.
+async fn carry_out(hall: Shared, action: &'static str, request: Request, next: Next) -> Response {
+    let limit = hall.settings.request_timeout;
+    let caller = request.extensions().get::<Caller>().cloned();
+    let deed = caller.map(|caller| deed(action, &caller, &request));
+    let work = async move {
+        let response = next.run(request).await;
+        if let Some(deed) = deed {
+            let row = deed.ended(&hall, &response);
+            audit::write(&hall, row).await;
+        }
+        response
+    };
+    match timeout(limit, tokio::spawn(work.in_current_span())).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => {
+            error!(%error, "a change ended before it was done");
+            Problem::internal().into_response()
+        }
+        Err(_) => Problem::timeout().into_response(),
+    }
+}
+
+fn deed(action: &'static str, caller: &Caller, request: &Request) -> Deed {
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.clone());
+    Deed {
+        who: caller.name.clone(),
+        action,
+        path: request.uri().path().to_owned(),
+        request: id.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,81 @@
+//! What all requests of one process share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::HeaderValue;
+use engine::{AccessStore, Engine};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::TokenCache;
+use crate::metrics::Meter;
+use crate::operations::watchers::Watchers;
+
+/// Everything the doors need to open.
+#[derive(Clone)]
+pub struct Doors {
+    pub engine: Engine,
+    pub access: Arc<dyn AccessStore>,
+    pub meter: Arc<Meter>,
+    pub settings: DoorSettings,
+    /// Cancelled when the process stops: event streams end then, so that connections can close.
+    pub closing: CancellationToken,
+}
+
+/// How the doors behave; every value has a default that works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DoorSettings {
+    /// The largest request body that is read.
+    pub body_limit_bytes: usize,
+    /// How long a request may take before it is answered with a problem.
+    pub request_timeout: Duration,
+    /// Whether `/metrics` answers without a token.
+    pub public_metrics: bool,
+    /// How many event streams may be open at a time.
+    pub streams_max: usize,
+    /// How often a stream looks for events of other nodes, which this process is not told about.
+    pub stream_poll: Duration,
+}
+
+impl Default for DoorSettings {
+    fn default() -> Self {
+        DoorSettings {
+            body_limit_bytes: 1024 * 1024,
+            request_timeout: Duration::from_secs(30),
+            public_metrics: true,
+            streams_max: 512,
+            stream_poll: Duration::from_secs(1),
+        }
+    }
+}
+
+pub(crate) struct Hall {
+    pub(crate) engine: Engine,
+    pub(crate) access: Arc<dyn AccessStore>,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) settings: DoorSettings,
+    pub(crate) closing: CancellationToken,
+    pub(crate) tokens: TokenCache,
+    pub(crate) watchers: Watchers,
+}
+
+/// How handlers get the hall.
+pub(crate) type Shared = Arc<Hall>;
+
+impl Hall {
+    pub(crate) fn new(doors: Doors) -> Shared {
+        let Doors { engine, access, meter, settings, closing } = doors;
+        let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
+        Arc::new(Hall { engine, access, meter, settings, closing, tokens: TokenCache::default(), watchers })
+    }
+}
+
+/// Who made a request and under which id; layers put it into the request for handlers to read.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(pub(crate) String);
+
+impl RequestId {
+    pub(crate) fn header(&self) -> HeaderValue {
+        HeaderValue::from_str(&self.0).unwrap_or(HeaderValue::from_static("unknown"))
+    }
+}

@@ -1,0 +1,44 @@
+//! Whether the process lives, and whether it can work.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::wire::Health;
+
+/// A database that has not answered within this time does not answer.
+const READY_LIMIT: Duration = Duration::from_secs(2);
+
+/// Whether the process lives.
+///
+/// Says nothing about the database: a process must not be restarted because of that.
+#[utoipa::path(
+    get, path = "/healthz", tag = "service", operation_id = "healthz",
+    responses((status = OK, body = Health, description = "It does."))
+)]
+pub(crate) async fn healthz() -> Json<Health> {
+    Json(Health { status: "alive".into() })
+}
+
+/// Whether this node can work.
+///
+/// It can when the database answers and the node's lease is valid.
+#[utoipa::path(
+    get, path = "/readyz", tag = "service", operation_id = "readyz",
+    responses(
+        (status = OK, body = Health, description = "It can."),
+        (status = SERVICE_UNAVAILABLE, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "It cannot, with the reason: `not-ready`."),
+    )
+)]
+pub(crate) async fn readyz(State(hall): State<Shared>) -> Result<Json<Health>, Problem> {
+    let limit = READY_LIMIT.min(hall.settings.request_timeout / 2);
+    match tokio::time::timeout(limit, hall.engine.is_ready()).await {
+        Ok(Ok(())) => Ok(Json(Health { status: "ready".into() })),
+        Ok(Err(error)) => Err(Problem::not_ready(error)),
+        Err(_) => Err(Problem::not_ready(format!("the database has not answered within {limit:?}"))),
+    }
+}

@@ -1,0 +1,24 @@
+//! The operations door: submit, list, show, watch, explain, and ask for something.
+
+pub(crate) mod control;
+pub(crate) mod explain;
+mod explanation;
+pub(crate) mod get;
+pub(crate) mod journal;
+pub(crate) mod list;
+pub(crate) mod plan;
+mod progress;
+pub(crate) mod signal;
+pub(crate) mod stream;
+pub(crate) mod submit;
+pub(crate) mod watchers;
+
+use engine::{Inspection, OperationId};
+
+use crate::hall::Hall;
+use crate::problem::Problem;
+
+/// Everything about an operation that must be there.
+async fn inspect(hall: &Hall, id: OperationId) -> Result<Inspection, Problem> {
+    hall.engine.inspect(id).await?.ok_or_else(|| Problem::no_such_operation(id))
+}

@@ -1,0 +1,48 @@
+//! `GET /workflows` and `GET /workflows/{name}`
+
+use axum::Json;
+use axum::extract::State;
+
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::query::{Name, Query};
+use crate::wire;
+
+/// Every workflow of this release, with its plan.
+#[utoipa::path(
+    get, path = "/workflows", tag = "workflows", operation_id = "list_workflows",
+    responses((status = OK, body = wire::WorkflowList, description = "All of them."))
+)]
+pub(crate) async fn list_workflows(
+    State(hall): State<Shared>,
+    query: Query,
+) -> Result<Json<wire::WorkflowList>, Problem> {
+    query.finish()?;
+    let items = hall.engine.workflows().into_iter().map(wire::Workflow::from).collect();
+    Ok(Json(wire::WorkflowList { items }))
+}
+
+/// The plan of one workflow: its steps with weights and titles.
+#[utoipa::path(
+    get, path = "/workflows/{name}", tag = "workflows", operation_id = "get_workflow",
+    params(("name" = String, Path, description = "The name of the workflow.")),
+    responses(
+        (status = OK, body = wire::Workflow, description = "The plan."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `workflow-not-found`."),
+    )
+)]
+pub(crate) async fn get_workflow(
+    State(hall): State<Shared>,
+    Name(name): Name,
+    query: Query,
+) -> Result<Json<wire::Workflow>, Problem> {
+    query.finish()?;
+    let info = hall.engine.workflow(&name).ok_or_else(|| {
+        let known: Vec<&str> = hall.engine.workflows().into_iter().map(|info| info.workflow).collect();
+        let detail = format!("there is no workflow {name:?}; known are {}", known.join(", "));
+        Problem::new(Code::WorkflowNotFound, detail)
+    })?;
+    Ok(Json(info.into()))
+}

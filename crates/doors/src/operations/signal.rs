@@ -1,0 +1,39 @@
+//! `POST /signals/{key}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use serde_json::Value;
+
+use crate::audit::about;
+use crate::body::AnyJson;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::query::Name;
+use crate::wire;
+
+/// A signal is a hint, not a transport.
+const PAYLOAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Tells whoever waits for this key.
+///
+/// A signal that comes before the wait is kept for it. The body is any JSON of at most 64 KiB, or nothing.
+#[utoipa::path(
+    post, path = "/signals/{key}", tag = "operations", operation_id = "signal",
+    params(("key" = String, Path, description = "The key that an operation waits for.")),
+    request_body(content = Option<Value>, description = "What the step gets to read."),
+    responses(
+        (status = ACCEPTED, body = wire::Signalled, description = "It is durable."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "The key cannot be one: `invalid-command`."),
+    )
+)]
+pub(crate) async fn signal(
+    State(hall): State<Shared>,
+    Name(key): Name,
+    AnyJson(payload): AnyJson<PAYLOAD_BYTES_MAX>,
+) -> Result<impl IntoResponse, Problem> {
+    let woke = hall.engine.signal(&key, payload.unwrap_or(Value::Null)).await?;
+    Ok((StatusCode::ACCEPTED, about(&key), Json(wire::Signalled { woke })))
+}

@@ -1,0 +1,102 @@
+//! Who may do what: every route with the least role that it needs. A route that is not in this table does not
+//! answer, whatever the router says.
+
+use axum::http::Method;
+use engine::Role;
+
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub struct Right {
+    pub method: Method,
+    /// The path as the router matches it.
+    pub path: &'static str,
+    pub needs: Needs,
+    /// The name in the audit log of what this changes; `None` for routes that only look.
+    pub action: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// No token at all.
+    Nothing,
+    /// A reader, unless the settings make metrics public.
+    ReaderUnlessPublic,
+    Role(Role),
+}
+
+pub static RIGHTS: [Right; 23] = {
+    use Needs::{Nothing, ReaderUnlessPublic};
+    const READER: Needs = Needs::Role(Role::Reader);
+    const OPERATOR: Needs = Needs::Role(Role::Operator);
+    const ADMIN: Needs = Needs::Role(Role::Admin);
+    [
+        look("/operations", READER),
+        change(Method::POST, "/operations", ADMIN, "operation.submit"),
+        look("/operations/{id}", READER),
+        look("/operations/{id}/journal", READER),
+        look("/operations/{id}/events", READER),
+        look("/operations/{id}/explain", READER),
+        change(Method::POST, "/operations/{id}/cancel", OPERATOR, "operation.cancel"),
+        change(Method::POST, "/operations/{id}/pause", OPERATOR, "operation.pause"),
+        change(Method::POST, "/operations/{id}/resume", OPERATOR, "operation.resume"),
+        change(Method::POST, "/operations/{id}/retry", OPERATOR, "operation.retry"),
+        look("/workflows", READER),
+        look("/workflows/{name}", READER),
+        change(Method::POST, "/signals/{key}", OPERATOR, "signal.send"),
+        look("/tokens", ADMIN),
+        change(Method::POST, "/tokens", ADMIN, "token.create"),
+        change(Method::DELETE, "/tokens/{name}", ADMIN, "token.delete"),
+        look("/audit", ADMIN),
+        look("/healthz", Nothing),
+        look("/readyz", Nothing),
+        look("/metrics", ReaderUnlessPublic),
+        look("/openapi.json", Nothing),
+        look("/errors", Nothing),
+        look("/errors/{code}", Nothing),
+    ]
+};
+
+const fn look(path: &'static str, needs: Needs) -> Right {
+    Right { method: Method::GET, path, needs, action: None }
+}
+
+const fn change(method: Method, path: &'static str, needs: Needs, action: &'static str) -> Right {
+    Right { method, path, needs, action: Some(action) }
+}
+
+/// What the table says about a request to a path that the router knows.
+pub(crate) fn right(method: &Method, path: &str) -> Option<&'static Right> {
+    // Who may read a thing may also ask whether it is there.
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    RIGHTS.iter().find(|right| right.method == *method && right.path == path)
+}
+
+/// The methods that a path takes, as the `Allow` header lists them.
+pub(crate) fn allowed(path: &str) -> String {
+    let methods = RIGHTS.iter().filter(|right| right.path == path).map(|right| &right.method);
+    let names = methods.map(|method| if method == Method::GET { "GET, HEAD" } else { method.as_str() });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_includes_asking_for_the_head() {
+        assert!(right(&Method::HEAD, "/operations").is_some());
+        assert!(right(&Method::PUT, "/operations").is_none());
+        assert_eq!(allowed("/operations"), "GET, HEAD, POST");
+        assert_eq!(allowed("/signals/{key}"), "POST");
+    }
+
+    #[test]
+    fn whatever_changes_something_needs_more_than_a_reader() {
+        for right in &RIGHTS {
+            let changes = right.method != Method::GET;
+            assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
+            let more = matches!(right.needs, Needs::Role(role) if role > Role::Reader);
+            assert!(more || !changes, "{} {}", right.method, right.path);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Every route of the operations door, and the layers around them.
+
+use std::any::Any;
+use std::iter::once;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::header::AUTHORIZATION;
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::sensitive_headers::SetSensitiveRequestHeadersLayer;
+use tracing::error;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::frame::frame;
+use crate::guard::guard;
+use crate::hall::{Doors, Hall, Shared};
+use crate::problem::Problem;
+use crate::{audit, errors, health, metrics, openapi, operations, tokens};
+
+/// All doors, ready to be served.
+///
+/// From the outside in: the frame knows the request and finishes every answer, the guard lets in who has a
+/// right and carries changes to their end, and the innermost layer turns a panic into a problem before the
+/// guard writes down how the call ended.
+pub fn router(doors: Doors) -> Router {
+    let hall = Hall::new(doors);
+    let (router, _) = routes().split_for_parts();
+    router
+        .fallback(|| async { Problem::no_such_path() })
+        .layer(DefaultBodyLimit::max(hall.settings.body_limit_bytes))
+        .layer(CatchPanicLayer::custom(broken))
+        .layer(from_fn_with_state(Shared::clone(&hall), guard))
+        .layer(CatchPanicLayer::custom(broken))
+        .layer(from_fn_with_state(Shared::clone(&hall), frame))
+        .layer(SetSensitiveRequestHeadersLayer::new(once(AUTHORIZATION)))
+        .with_state(hall)
+}
+
+pub(crate) fn routes() -> OpenApiRouter<Shared> {
+    OpenApiRouter::new()
+        .routes(routes!(operations::list::list_operations, operations::submit::submit))
+        .routes(routes!(operations::get::get_operation))
+        .routes(routes!(operations::journal::get_journal))
+        .routes(routes!(operations::stream::stream_events))
+        .routes(routes!(operations::explain::explain_operation))
+        .routes(routes!(operations::control::cancel))
+        .routes(routes!(operations::control::pause))
+        .routes(routes!(operations::control::resume))
+        .routes(routes!(operations::control::retry))
+        .routes(routes!(operations::signal::signal))
+        .routes(routes!(operations::plan::list_workflows))
+        .routes(routes!(operations::plan::get_workflow))
+        .routes(routes!(tokens::list::list_tokens, tokens::create::create_token))
+        .routes(routes!(tokens::delete::delete_token))
+        .routes(routes!(audit::audit_log))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(metrics::metrics))
+        .routes(routes!(openapi::openapi_json))
+        .routes(routes!(errors::list_errors))
+        .routes(routes!(errors::show_error))
+}
+
+/// What a panic says is for the log alone.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over like this")]
+fn broken(panic: Box<dyn Any + Send + 'static>) -> Response {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+    error!(panic = text, "a handler panicked");
+    Problem::internal().into_response()
+}

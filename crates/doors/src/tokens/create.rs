@@ -1,0 +1,68 @@
+//! `POST /tokens`
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use engine::secret::ExposeSecret;
+
+use super::{IssueError, issue};
+use crate::audit::about;
+use crate::body::JsonBody;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::wire;
+
+/// A hundred years: beyond this nobody means an expiry.
+const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
+
+/// Makes a token.
+///
+/// The token is in this answer and can never be shown again.
+#[utoipa::path(
+    post, path = "/tokens", tag = "access", operation_id = "create_token",
+    request_body = wire::NewToken,
+    responses(
+        (status = CREATED, body = wire::IssuedToken, description = "The token, this once."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "The name is taken: `token-exists`."),
+    )
+)]
+pub(crate) async fn create_token(
+    State(hall): State<Shared>,
+    JsonBody(new): JsonBody<wire::NewToken>,
+) -> Result<impl IntoResponse, Problem> {
+    let now = hall.engine.now();
+    let expires_at = match new.expires_in_seconds {
+        None => None,
+        Some(seconds @ 1..=EXPIRES_SECONDS_MAX) => Some(now.plus(Duration::from_secs(seconds))),
+        Some(_) => {
+            let detail = format!("expires_in_seconds: it must be from 1 to {EXPIRES_SECONDS_MAX}");
+            return Err(Problem::new(Code::InvalidBody, detail).with("field", "expires_in_seconds"));
+        }
+    };
+    let token = issue(&*hall.access, &new.name, new.role.into(), now, expires_at).await?;
+    let issued = wire::IssuedToken {
+        token: token.expose_secret().to_owned(),
+        name: new.name.clone(),
+        role: new.role,
+        created_at: now.into(),
+        expires_at: expires_at.map(wire::Moment::from),
+    };
+    Ok((StatusCode::CREATED, about(&new.name), Json(issued)))
+}
+
+impl From<IssueError> for Problem {
+    fn from(error: IssueError) -> Problem {
+        match error {
+            IssueError::NameTaken(_) => Problem::new(Code::TokenExists, error),
+            IssueError::InvalidName => {
+                Problem::new(Code::InvalidBody, format!("name: {error}")).with("field", "name")
+            }
+            IssueError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `DELETE /tokens/{name}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+
+use super::is_good_admin;
+use crate::audit::about;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::query::Name;
+
+/// Takes a token away.
+///
+/// This node refuses it at once, other nodes within five seconds. Event streams that it opened end within a
+/// quarter of an hour.
+#[utoipa::path(
+    delete, path = "/tokens/{name}", tag = "access", operation_id = "delete_token",
+    params(("name" = String, Path, description = "The name of the token.")),
+    responses(
+        (status = NO_CONTENT, description = "It is gone."),
+        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `token-not-found`."),
+        (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "Nobody could manage tokens any more: `last-admin`."),
+    )
+)]
+pub(crate) async fn delete_token(
+    State(hall): State<Shared>,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Problem> {
+    let now = hall.engine.now();
+    let tokens = hall.access.tokens().await?;
+    let missing = || Problem::new(Code::TokenNotFound, format!("there is no token {name:?}"));
+    let token = tokens.iter().find(|token| token.name == name).ok_or_else(missing)?;
+    let mut others = tokens.iter().filter(|other| other.name != name);
+    if is_good_admin(token, now) && !others.any(|other| is_good_admin(other, now)) {
+        let detail = format!("{name:?} is the last admin token; create another one first");
+        return Err(Problem::new(Code::LastAdmin, detail));
+    }
+    let removed = hall.access.remove_token(&name).await?;
+    hall.tokens.forget(&name);
+    if removed { Ok((StatusCode::NO_CONTENT, about(&name))) } else { Err(missing()) }
+}

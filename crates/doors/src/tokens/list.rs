@@ -1,0 +1,23 @@
+//! `GET /tokens`
+
+use axum::Json;
+use axum::extract::State;
+
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::wire;
+
+/// Every token, without the tokens themselves.
+#[utoipa::path(
+    get, path = "/tokens", tag = "access", operation_id = "list_tokens",
+    responses((status = OK, body = wire::TokenList, description = "Names, roles and times."))
+)]
+pub(crate) async fn list_tokens(
+    State(hall): State<Shared>,
+    query: Query,
+) -> Result<Json<wire::TokenList>, Problem> {
+    query.finish()?;
+    let rows = hall.access.tokens().await?;
+    Ok(Json(wire::TokenList { items: rows.into_iter().map(wire::Token::from).collect() }))
+}

@@ -1,0 +1,147 @@
+//! Tokens and the audit log on the wire.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Moment;
+
+/// What a token may do; each role includes the ones before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Looks.
+    Reader,
+    /// Also cancels, pauses, resumes, retries and signals.
+    Operator,
+    /// Also submits and manages tokens.
+    Admin,
+}
+
+impl From<engine::Role> for Role {
+    fn from(role: engine::Role) -> Role {
+        match role {
+            engine::Role::Reader => Role::Reader,
+            engine::Role::Operator => Role::Operator,
+            engine::Role::Admin => Role::Admin,
+        }
+    }
+}
+
+impl From<Role> for engine::Role {
+    fn from(role: Role) -> engine::Role {
+        match role {
+            Role::Reader => engine::Role::Reader,
+            Role::Operator => engine::Role::Operator,
+            Role::Admin => engine::Role::Admin,
+        }
+    }
+}
+
+/// What is known about a token. The token itself is nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Token {
+    pub name: String,
+    pub role: Role,
+    pub created_at: Moment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Moment>,
+}
+
+impl From<engine::TokenRow> for Token {
+    fn from(row: engine::TokenRow) -> Token {
+        Token {
+            name: row.name,
+            role: row.role.into(),
+            created_at: row.created_at.into(),
+            expires_at: row.expires_at.map(Moment::from),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    pub items: Vec<Token>,
+}
+
+/// A token to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// 1 to 64 letters, digits, `.`, `-` and `_`; it appears in journals and in the audit log.
+    pub name: String,
+    pub role: Role,
+    /// Without it the token never expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_in_seconds: Option<u64>,
+}
+
+/// A new token, shown this once.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct IssuedToken {
+    /// Keep it: nobody can show it again.
+    pub token: String,
+    pub name: String,
+    pub role: Role,
+    pub created_at: Moment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Moment>,
+}
+
+impl fmt::Debug for IssuedToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IssuedToken")
+            .field("name", &self.name)
+            .field("role", &self.role)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call that changed something, or tried to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuditEntry {
+    pub at: Moment,
+    /// The name of the token.
+    pub who: String,
+    #[schema(example = "operation.cancel")]
+    pub action: String,
+    /// What it was about: an operation, a key, a token, or else the path.
+    pub target: String,
+    /// The status, and the code of the problem if there was one.
+    #[schema(example = "409 not-now")]
+    pub result: String,
+    /// The request id.
+    pub request: String,
+}
+
+impl From<engine::AuditRow> for AuditEntry {
+    fn from(row: engine::AuditRow) -> AuditEntry {
+        let engine::AuditRow { at, who, action, target, result, request } = row;
+        AuditEntry { at: at.into(), who, action, target, result, request }
+    }
+}
+
+/// Newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuditLog {
+    pub items: Vec<AuditEntry>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issued_token_does_not_show_itself_in_debug() {
+        let created_at = Moment::from(engine::Timestamp(0));
+        let issued = IssuedToken {
+            token: "pe_hush".into(),
+            name: "ci".into(),
+            role: Role::Reader,
+            created_at,
+            expires_at: None,
+        };
+        assert!(!format!("{issued:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,311 @@
+//! An operation on the wire: what is asked, what is listed, what is shown.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use engine::store::{Summary, Wish};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::{LastError, Moment};
+
+/// Where an operation is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Accepted; no step has run yet.
+    Pending,
+    /// A node is working on it.
+    Running,
+    /// A step waits for the world or for its next try.
+    Waiting,
+    /// What it left in the world is being taken back.
+    Undoing,
+    /// An operator holds it.
+    Paused,
+    /// It cannot go on without a person.
+    Stuck,
+    Succeeded,
+    /// It failed, and the plan leaves what it made.
+    Failed,
+    /// It failed, and everything it made was taken back.
+    Undone,
+    /// Somebody cancelled it.
+    Cancelled,
+}
+
+impl From<engine::Phase> for Phase {
+    fn from(phase: engine::Phase) -> Phase {
+        match phase {
+            engine::Phase::Pending => Phase::Pending,
+            engine::Phase::Running => Phase::Running,
+            engine::Phase::Waiting => Phase::Waiting,
+            engine::Phase::Undoing => Phase::Undoing,
+            engine::Phase::Paused => Phase::Paused,
+            engine::Phase::Stuck => Phase::Stuck,
+            engine::Phase::Succeeded => Phase::Succeeded,
+            engine::Phase::Failed => Phase::Failed,
+            engine::Phase::Undone => Phase::Undone,
+            engine::Phase::Cancelled => Phase::Cancelled,
+        }
+    }
+}
+
+impl From<Phase> for engine::Phase {
+    fn from(phase: Phase) -> engine::Phase {
+        match phase {
+            Phase::Pending => engine::Phase::Pending,
+            Phase::Running => engine::Phase::Running,
+            Phase::Waiting => engine::Phase::Waiting,
+            Phase::Undoing => engine::Phase::Undoing,
+            Phase::Paused => engine::Phase::Paused,
+            Phase::Stuck => engine::Phase::Stuck,
+            Phase::Succeeded => engine::Phase::Succeeded,
+            Phase::Failed => engine::Phase::Failed,
+            Phase::Undone => engine::Phase::Undone,
+            Phase::Cancelled => engine::Phase::Cancelled,
+        }
+    }
+}
+
+impl Phase {
+    pub fn is_final(self) -> bool {
+        engine::Phase::from(self).is_final()
+    }
+
+    pub fn as_str(self) -> &'static str {
+        engine::Phase::from(self).as_str()
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// What an operation can be asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verb {
+    Cancel,
+    Pause,
+    Resume,
+    Retry,
+}
+
+impl From<engine::Verb> for Verb {
+    fn from(verb: engine::Verb) -> Verb {
+        match verb {
+            engine::Verb::Cancel => Verb::Cancel,
+            engine::Verb::Pause => Verb::Pause,
+            engine::Verb::Resume => Verb::Resume,
+            engine::Verb::Retry => Verb::Retry,
+        }
+    }
+}
+
+/// An operation to be started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Submit {
+    #[schema(example = "demo.hello")]
+    pub workflow: String,
+    /// What the operation works on. Only one operation at a time works on a resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// Work is shared fairly between tenants.
+    #[serde(default = "Submit::default_tenant")]
+    #[schema(default = "default")]
+    pub tenant: String,
+    /// What the workflow wants to know; see its guide.
+    #[serde(default = "Submit::default_params")]
+    #[schema(value_type = Object)]
+    pub params: Value,
+    /// Wait for a busy resource instead of being refused.
+    #[serde(default)]
+    pub queue: bool,
+}
+
+impl Submit {
+    pub fn default_tenant() -> String {
+        "default".into()
+    }
+
+    pub fn default_params() -> Value {
+        Value::Object(serde_json::Map::new())
+    }
+}
+
+/// Why an operation is asked for something.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Control {
+    /// Goes into the journal, at most 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What an operation was asked and has not heard yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Asked {
+    pub verb: Verb,
+    pub by: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    pub at: Moment,
+}
+
+impl From<Wish> for Asked {
+    fn from(wish: Wish) -> Asked {
+        Asked { verb: wish.verb.into(), by: wish.by, reason: wish.reason, at: wish.at.into() }
+    }
+}
+
+/// One durable run of a workflow, as lists show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Operation {
+    pub id: Uuid,
+    pub workflow: String,
+    pub tenant: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    pub phase: Phase,
+    /// The step at which it stands, where it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Why it stands there, or how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it goes on by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_at: Option<Moment>,
+    pub created_at: Moment,
+    pub deadline_at: Moment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Moment>,
+    /// The node that works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Uuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Asked>,
+}
+
+impl From<Summary> for Operation {
+    fn from(summary: Summary) -> Operation {
+        Operation {
+            id: summary.id.0,
+            workflow: summary.workflow,
+            tenant: summary.tenant,
+            resource: summary.resource,
+            phase: summary.phase.into(),
+            step: summary.step,
+            reason: summary.reason,
+            due_at: summary.due_at.map(Moment::from),
+            created_at: summary.created_at.into(),
+            deadline_at: summary.deadline_at.into(),
+            finished_at: summary.finished_at.map(Moment::from),
+            node: summary.owner.map(|node| node.0),
+            asked: summary.wish.map(Asked::from),
+        }
+    }
+}
+
+/// One page of a list, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OperationPage {
+    pub items: Vec<Operation>,
+    /// Where there is more: the value of `cursor` that brings it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Which operations are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
+    /// One phase or several with commas between them; may be given more than once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(example = "running,waiting")]
+    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// Only operations created from this moment on, to the millisecond. RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(format = DateTime, example = "2026-01-31T12:00:00Z")]
+    pub created_after: Option<String>,
+    /// Only operations created before this moment, to the millisecond. RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(format = DateTime)]
+    pub created_before: Option<String>,
+    /// 1 to 200; 50 without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<u16>,
+    /// `next` of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// Everything about one operation except its journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct OperationDetail {
+    #[serde(flatten)]
+    pub operation: Operation,
+    /// What was asked, with secrets masked.
+    #[schema(value_type = Object)]
+    pub params: Value,
+    /// What its steps share, with secrets masked.
+    #[schema(value_type = Object)]
+    pub state: Value,
+    /// What its steps remember, with secrets masked.
+    #[schema(value_type = Object)]
+    pub facts: BTreeMap<String, Value>,
+    pub steps: Vec<Step>,
+    /// Why it failed, goes back or is stuck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt: Option<Moment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<LastError>,
+    /// Steps whose work may still be in the world although the operation goes back or has ended.
+    pub left_over: Vec<String>,
+}
+
+/// How far a step has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    Done,
+    /// It gave up or did not apply; the operation went on without it.
+    Skipped,
+    Running,
+    Waiting,
+    /// It failed in a way that may heal and is tried again.
+    Retrying,
+    Failed,
+    Undone,
+    Pending,
+}
+
+/// One step of an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Step {
+    /// 0 where this release no longer has the step.
+    pub weight: u16,
+    pub name: String,
+    pub title: String,
+    pub state: StepState,
+    /// How many attempts failed since the step last got on.
+    pub attempt: u32,
+    /// What it waits for, or what went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}

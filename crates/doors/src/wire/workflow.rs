@@ -1,0 +1,68 @@
+//! A workflow and its table of steps on the wire.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A kind of operation, with its plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Workflow {
+    #[schema(example = "demo.hello")]
+    pub workflow: String,
+    pub about: String,
+    /// `unwind` takes back what was made when a step fails, `leave` leaves it.
+    #[schema(example = "unwind")]
+    pub on_failure: String,
+    /// How long an operation may take from its creation until it is given up.
+    pub deadline_seconds: u64,
+    /// In the order in which they run.
+    pub steps: Vec<WorkflowStep>,
+}
+
+/// One line of the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkflowStep {
+    pub weight: u16,
+    pub name: String,
+    pub title: String,
+    /// `pure` touches nothing outside, `keyed` is safe to run again, `once` is not.
+    #[schema(example = "keyed")]
+    pub effect: String,
+    /// The outside system whose concurrency limit it counts against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// It runs only for some operations.
+    pub conditional: bool,
+    /// Where it would fail it is skipped, and tried again later.
+    pub clean_up: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WorkflowList {
+    pub items: Vec<Workflow>,
+}
+
+impl From<engine::WorkflowInfo> for Workflow {
+    fn from(info: engine::WorkflowInfo) -> Workflow {
+        Workflow {
+            workflow: info.workflow.to_owned(),
+            about: info.about.to_owned(),
+            on_failure: info.on_failure.to_owned(),
+            deadline_seconds: info.deadline_seconds,
+            steps: info.steps.into_iter().map(WorkflowStep::from).collect(),
+        }
+    }
+}
+
+impl From<engine::StepInfo> for WorkflowStep {
+    fn from(info: engine::StepInfo) -> WorkflowStep {
+        WorkflowStep {
+            weight: info.weight,
+            name: info.name.to_owned(),
+            title: info.title.to_owned(),
+            effect: info.effect.to_owned(),
+            driver: info.driver.map(str::to_owned),
+            conditional: info.conditional,
+            clean_up: info.clean_up,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A store in memory that can be told not to answer.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::Duration;
+
+use engine::prelude::async_trait;
+use engine::store::{
+    Claims, MemoryStore, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+};
+use engine::{AccessStore, AuditRow, Event, NodeId, OperationId, Timestamp, TokenRow};
+use tokio::sync::Notify;
+
+#[derive(Default)]
+pub(crate) struct ShakyStore {
+    inner: MemoryStore,
+    mood: AtomicU8,
+    pub(crate) token_queries: AtomicU32,
+}
+
+/// What the store does when it is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(u8)]
+pub(crate) enum Mood {
+    Well,
+    /// Answers that it does not answer.
+    Down,
+    Full,
+    /// Never answers.
+    Silent,
+    /// Takes writes and then does not answer reads.
+    WriteOnly,
+    Refusing,
+}
+
+impl ShakyStore {
+    pub(crate) fn be(&self, mood: Mood) {
+        self.mood.store(mood as u8, Ordering::SeqCst);
+    }
+
+    async fn ask(&self, is_write: bool) -> Result<(), StoreError> {
+        let mood = self.mood.load(Ordering::SeqCst);
+        if mood == Mood::Silent as u8 {
+            std::future::pending::<()>().await;
+        }
+        let down = Err(StoreError::Unavailable("connection to 10.0.0.5 refused".into()));
+        match mood {
+            mood if mood == Mood::Down as u8 => down,
+            mood if mood == Mood::Full as u8 => Err(StoreError::Full("disk".into())),
+            mood if mood == Mood::Refusing as u8 => Err(StoreError::Refused("bad column secret_plan".into())),
+            mood if mood == Mood::WriteOnly as u8 && !is_write => down,
+            _ => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for ShakyStore {
+    async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
+        self.inner.join(node, previous, lease).await
+    }
+    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        self.inner.heartbeat(node, lease).await
+    }
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        self.inner.leave(node).await
+    }
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        self.inner.release(node, ids).await
+    }
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
+        self.ask(true).await?;
+        self.inner.commit(write).await
+    }
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
+        self.inner.claim(node, now, limit).await
+    }
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+        self.ask(false).await?;
+        self.inner.show(id).await
+    }
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        self.ask(false).await?;
+        self.inner.list(query).await
+    }
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.ask(false).await?;
+        self.inner.journal(id, after, limit).await
+    }
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        self.ask(false).await?;
+        self.inner.stats(now).await
+    }
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        self.inner.prune(before).await
+    }
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.ask(false).await
+    }
+    fn bell(&self) -> &Notify {
+        self.inner.bell()
+    }
+}
+
+#[async_trait]
+impl AccessStore for ShakyStore {
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.add_token(token).await
+    }
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
+        self.token_queries.fetch_add(1, Ordering::SeqCst);
+        self.ask(false).await?;
+        self.inner.find_token(digest).await
+    }
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.tokens().await
+    }
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.remove_token(name).await
+    }
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        self.ask(true).await?;
+        self.inner.audit(row).await
+    }
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.audit_log(limit).await
+    }
+}

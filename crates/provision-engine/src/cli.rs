@@ -1,0 +1,162 @@
+//! The command line: its words, their help, and the settings that its flags stand for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::cmd::{
+    background, bench, check, completions, config, demo, explain, keys, man, migrate, operations,
+};
+use crate::cmd::{plan, sandbox, serve, tokens};
+use crate::config::{Config, ConfigError, Warning};
+use crate::output::Format;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine demo                                 see everything at work
+  provision-engine serve --sandbox                      serve on 127.0.0.1:1337
+  provision-engine operations submit demo.hello --wait  run one operation
+  provision-engine explain ID                           why is it not finished?
+
+Exit codes:
+  0  good
+  1  an error, also a command that was not understood
+  2  a check found something
+  3  the operation failed
+  4  the time to wait was over
+  5  a conflict: the resource is busy, or it is not the time for this
+  6  denied
+
+Data goes to stdout, everything else to stderr.";
+
+/// Provisions anything, durably: no operation is lost, and nothing is done twice.
+#[derive(Debug, Parser)]
+#[command(name = "provision-engine", version, after_help = EXAMPLES, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command knows.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// The configuration file; `config reference` says where it is looked for
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The directory in which the engine keeps everything
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<String>,
+
+    /// What is logged: a level, or pairs such as `engine=debug,info`
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(crate) log_level: Option<String>,
+
+    /// The form of the answer
+    #[arg(
+        short,
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        env = "PROVISION_ENGINE_OUTPUT",
+        default_value = "table",
+        hide_default_value = true,
+        hide_env_values = true
+    )]
+    pub(crate) output: Format,
+
+    /// The server to talk to; else the one of the data directory, else `http://127.0.0.1:1337`
+    #[arg(long, global = true, value_name = "URL", env = "PROVISION_ENGINE_SERVER", hide_env_values = true)]
+    pub(crate) server: Option<String>,
+
+    /// The token to show to the server; else the one in `admin.token` of the data directory
+    #[arg(long, global = true, value_name = "TOKEN", env = "PROVISION_ENGINE_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Demo(demo::DemoArgs),
+    Serve(serve::ServeArgs),
+    Start(background::StartArgs),
+    Stop(background::StopArgs),
+    Restart(background::RestartArgs),
+    Status(background::StatusArgs),
+    Sandbox(sandbox::SandboxArgs),
+    Operations(operations::OperationsArgs),
+    Explain(explain::ExplainArgs),
+    Plan(plan::PlanArgs),
+    Steps(plan::StepsArgs),
+    Keys(keys::KeysArgs),
+    Tokens(tokens::TokensArgs),
+    Migrate(migrate::MigrateArgs),
+    Config(config::ConfigArgs),
+    Check(check::CheckArgs),
+    Bench(bench::BenchArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
+
+/// A setting and the text that a flag gives it.
+pub(crate) type Flag = (String, String);
+
+impl Global {
+    /// The configuration with these and further flags laid over it.
+    pub(crate) fn load(&self, more: &[Flag]) -> Result<(Config, Vec<Warning>), ConfigError> {
+        let mut flags = more.to_vec();
+        for (path, value) in [("data_dir", &self.data_dir), ("log.level", &self.log_level)] {
+            flags.extend(value.as_ref().map(|value| (path.to_owned(), value.clone())));
+        }
+        Config::load(self.config.as_deref(), crate::config::environment(), &flags)
+    }
+
+    /// The same flags for another process of this program.
+    pub(crate) fn pass_on(&self) -> Vec<OsString> {
+        let mut arguments = Vec::new();
+        let config = self.config.as_ref().map(|path| path.clone().into_os_string());
+        let data_dir = self.data_dir.as_ref().map(OsString::from);
+        let log_level = self.log_level.as_ref().map(OsString::from);
+        for (flag, value) in [("--config", config), ("--data-dir", data_dir), ("--log-level", log_level)] {
+            arguments.extend(value.into_iter().flat_map(|value| [flag.into(), value]));
+        }
+        arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_makes_sense() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_every_argument_has_help() {
+        check(&Cli::command(), "provision-engine");
+    }
+
+    fn check(command: &clap::Command, path: &str) {
+        assert!(command.get_about().is_some(), "{path} has no help");
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{path} {} has no help", argument.get_id());
+        }
+        for inner in command.get_subcommands() {
+            check(inner, &format!("{path} {}", inner.get_name()));
+        }
+    }
+
+    #[test]
+    fn an_empty_output_variable_counts_as_not_set() {
+        let cli = Cli::try_parse_from(["provision-engine", "steps", "-o", ""]).unwrap();
+        assert_eq!(cli.global.output, Format::Table);
+    }
+}

@@ -1,0 +1,107 @@
+//! A database to measure.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use engine::store::Store;
+use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use store::{PostgresStore, SqliteStore};
+use tempfile::TempDir;
+use tokio_postgres::NoTls;
+
+pub(super) enum Target {
+    Sqlite { dir: TempDir },
+    Postgres { server: Option<PrivatePostgres>, url: String },
+}
+
+/// Committing connections of the engine, the default of its configuration.
+const COMMITTERS: usize = 2;
+
+impl Target {
+    pub(super) fn sqlite() -> Result<Target> {
+        Ok(Target::Sqlite { dir: TempDir::with_prefix("provision-engine-bench-")? })
+    }
+
+    pub(super) async fn postgres(url: Option<&str>) -> Result<Target> {
+        if let Some(url) = url {
+            return Ok(Target::Postgres { server: None, url: url.to_owned() });
+        }
+        let server = tokio::task::spawn_blocking(|| {
+            let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+            PrivatePostgres::start(&PrivatePostgresOptions {
+                durable: true,
+                shared_buffers: "1GB".into(),
+                settings: vec![setting("max_wal_size", "4GB"), setting("checkpoint_timeout", "15min")],
+                ..PrivatePostgresOptions::default()
+            })
+        })
+        .await??;
+        server.create_database("bench")?;
+        let url = server.url("bench");
+        Ok(Target::Postgres { server: Some(server), url })
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Target::Sqlite { .. } => "sqlite",
+            Target::Postgres { .. } => "postgres",
+        }
+    }
+
+    pub(super) fn is_private(&self) -> bool {
+        matches!(self, Target::Sqlite { .. } | Target::Postgres { server: Some(_), .. })
+    }
+
+    pub(super) fn sqlite_file(&self) -> Option<PathBuf> {
+        match self {
+            Target::Sqlite { dir } => Some(dir.path().join("engine.db")),
+            Target::Postgres { .. } => None,
+        }
+    }
+
+    pub(super) fn url(&self) -> Option<&str> {
+        match self {
+            Target::Sqlite { .. } => None,
+            Target::Postgres { url, .. } => Some(url),
+        }
+    }
+
+    pub(super) async fn open(&self) -> Result<Arc<dyn Store>> {
+        open(self.sqlite_file().as_deref(), self.url()).await
+    }
+
+    /// A plain connection beside the engine's own.
+    pub(super) async fn connect(&self) -> Result<tokio_postgres::Client> {
+        let url = self.url().context("only PostgreSQL is connected to")?;
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    /// A number that grows with every byte that the database writes for its durability.
+    pub(super) async fn bytes_written(&self) -> Result<u64> {
+        match self {
+            Target::Sqlite { dir } => {
+                let size = |name: &str| dir.path().join(name).metadata().map_or(0, |meta| meta.len());
+                Ok(size("engine.db") + size("engine.db-wal"))
+            }
+            Target::Postgres { .. } => {
+                let row = self
+                    .connect()
+                    .await?
+                    .query_one("select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::int8", &[])
+                    .await?;
+                Ok(u64::try_from(row.get::<_, i64>(0)).unwrap_or(0))
+            }
+        }
+    }
+}
+
+pub(super) async fn open(file: Option<&std::path::Path>, url: Option<&str>) -> Result<Arc<dyn Store>> {
+    match (file, url) {
+        (Some(file), _) => Ok(SqliteStore::open(file)?),
+        (None, Some(url)) => Ok(PostgresStore::connect(url, COMMITTERS).await?),
+        (None, None) => anyhow::bail!("neither a file nor a URL was given"),
+    }
+}

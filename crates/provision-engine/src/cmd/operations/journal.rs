@@ -1,0 +1,72 @@
+//! `operations journal`: everything that happened to an operation.
+
+use anyhow::Result;
+use clap::Args;
+use doors::wire::{JournalEntry, JournalPage, JournalQuery};
+use uuid::Uuid;
+
+use crate::cli::Global;
+use crate::client::Client;
+use crate::exit::Exit;
+use crate::output::{self, Answer, Cell, Table};
+
+/// The most that a server puts on one page.
+const PAGE_MAX: u16 = 500;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine operations journal ID
+  provision-engine operations journal ID -o json";
+
+/// Print everything that happened to an operation, oldest first
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct JournalArgs {
+    /// The operation
+    id: Uuid,
+}
+
+impl Answer for JournalPage {
+    fn table(&self, is_wide: bool) -> Table {
+        let columns: &[&str] =
+            if is_wide { &["SEQ", "AT", "KIND", "STEP", "TEXT", "DATA"] } else { &["SEQ", "AT", "TEXT"] };
+        let mut table = Table::new(columns);
+        for entry in &self.items {
+            let seq = Cell::number(entry.seq);
+            if is_wide {
+                let step = Cell::maybe(entry.step.as_deref());
+                let data = Cell::new(entry.data.to_string());
+                let at = Cell::new(entry.at.to_string());
+                table.row([seq, at, Cell::new(&entry.kind), step, Cell::new(&entry.text), data]);
+            } else {
+                table.row([seq, Cell::new(time_of_day(entry)), Cell::new(&entry.text)]);
+            }
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|entry| entry.seq.to_string()).collect()
+    }
+}
+
+/// The time within a day, in UTC, to the millisecond: what people compare in a journal.
+pub(super) fn time_of_day(entry: &JournalEntry) -> String {
+    let (hour, minute, second, milli) = entry.at.0.to_hms_milli();
+    format!("{hour:02}:{minute:02}:{second:02}.{milli:03}")
+}
+
+pub(super) async fn run(global: &Global, args: &JournalArgs, client: &Client) -> Result<Exit> {
+    let mut query = JournalQuery { after: None, limit: Some(PAGE_MAX) };
+    let mut items = Vec::new();
+    loop {
+        let page = client.journal(args.id, &query).await?;
+        items.extend(page.items);
+        query.after = page.next;
+        if query.after.is_none() {
+            break;
+        }
+    }
+    output::print(global.output, &JournalPage { items, next: None })?;
+    Ok(Exit::GOOD)
+}

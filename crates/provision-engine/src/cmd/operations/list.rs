@@ -1,0 +1,93 @@
+//! `operations list`: which operations there are, newest first.
+
+use anyhow::Result;
+use clap::Args;
+use doors::wire::{ListQuery, Moment, OperationPage};
+use engine::{Clock, Phase, WallClock};
+
+use crate::cli::Global;
+use crate::client::Client;
+use crate::config::Period;
+use crate::exit::Exit;
+use crate::output::{self, note};
+
+/// The most that a server puts on one page.
+const PAGE_MAX: usize = 200;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine operations list
+  provision-engine operations list --phase running,waiting --workflow demo.hello
+  provision-engine operations list --since 1h --all -o name";
+
+/// List operations, newest first
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ListArgs {
+    /// Only operations of this workflow
+    #[arg(long, value_name = "WORKFLOW")]
+    workflow: Option<String>,
+    /// Only operations in these phases, with commas between them
+    #[arg(long, value_name = "PHASE", value_delimiter = ',')]
+    phase: Vec<Phase>,
+    /// Only operations of this tenant
+    #[arg(long, value_name = "TENANT")]
+    tenant: Option<String>,
+    /// Only operations on this resource
+    #[arg(long, value_name = "RESOURCE")]
+    resource: Option<String>,
+    /// Only operations created within this time, such as 1h
+    #[arg(long, value_name = "TIME", conflicts_with = "created_after")]
+    since: Option<Period>,
+    /// Only operations created from this moment on, in RFC 3339
+    #[arg(long, value_name = "MOMENT")]
+    created_after: Option<String>,
+    /// Only operations created before this moment, in RFC 3339
+    #[arg(long, value_name = "MOMENT")]
+    created_before: Option<String>,
+    /// How many to list at most
+    #[arg(long, value_name = "N", default_value_t = 50, conflicts_with = "all")]
+    limit: usize,
+    /// List all of them, however many there are
+    #[arg(long)]
+    all: bool,
+}
+
+impl ListArgs {
+    fn query(&self) -> ListQuery {
+        let since = self.since.map(|since| Moment::from(WallClock.now().minus(since.get())).to_string());
+        let phases: Vec<&str> = self.phase.iter().map(|phase| phase.as_str()).collect();
+        ListQuery {
+            workflow: self.workflow.clone(),
+            phase: (!phases.is_empty()).then(|| phases.join(",")),
+            tenant: self.tenant.clone(),
+            resource: self.resource.clone(),
+            created_after: since.or_else(|| self.created_after.clone()),
+            created_before: self.created_before.clone(),
+            limit: None,
+            cursor: None,
+        }
+    }
+}
+
+pub(super) async fn run(global: &Global, args: &ListArgs, client: &Client) -> Result<Exit> {
+    let mut query = args.query();
+    let limit = if args.all { usize::MAX } else { args.limit };
+    let mut items = Vec::new();
+    let mut has_more = false;
+    while items.len() < limit {
+        query.limit = u16::try_from((limit - items.len()).min(PAGE_MAX)).ok();
+        let page = client.list(&query).await?;
+        items.extend(page.items);
+        has_more = page.next.is_some();
+        if !has_more {
+            break;
+        }
+        query.cursor = page.next;
+    }
+    output::print(global.output, &OperationPage { items, next: None })?;
+    if has_more {
+        note("there are more: use --limit or --all");
+    }
+    Ok(Exit::GOOD)
+}

@@ -1,0 +1,40 @@
+//! `operations signal`: tells whoever waits for a key.
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::Value;
+
+use super::params::json;
+use crate::cli::Global;
+use crate::client::Client;
+use crate::exit::Exit;
+use crate::output::{self, Format, note};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine operations signal image-ready/42 --payload '{\"image\": \"ami-1\"}'";
+
+/// Send a signal to whoever waits for its key, now or later
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SignalArgs {
+    /// The key
+    key: String,
+    /// What to tell: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    payload: Option<String>,
+}
+
+pub(super) async fn run(global: &Global, args: &SignalArgs, client: &Client) -> Result<Exit> {
+    let payload = args.payload.as_deref().map_or(Ok(Value::Null), |text| json("--payload", text))?;
+    let signalled = client.signal(&args.key, &payload).await?;
+    if matches!(global.output, Format::Json | Format::Yaml) {
+        output::print_value(global.output, &signalled)?;
+    }
+    note(match signalled.woke {
+        0 => "nobody waits for this key yet; the signal is kept".to_owned(),
+        1 => "woke one operation".to_owned(),
+        count => format!("woke {count} operations"),
+    });
+    Ok(Exit::GOOD)
+}

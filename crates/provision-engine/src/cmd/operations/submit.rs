@@ -1,0 +1,145 @@
+//! `operations submit`: starts one operation or many.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use doors::wire::{Operation, Phase, Submit};
+use uuid::Uuid;
+
+use super::patience::Patience;
+use super::wait::{Goal, WaitArgs, wait_or_fail};
+use super::{bulk, params, watch};
+use crate::cli::Global;
+use crate::client::{CallError, Client};
+use crate::config::Period;
+use crate::exit::Exit;
+use crate::output::{self, Format, note};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine operations submit demo.hello
+  provision-engine operations submit demo.hello --param name=Ada --param wait_ms=2000 --watch
+  provision-engine operations submit demo.hello --params @params.json --queue
+  provision-engine operations submit demo.hello --count 1000 --wait
+
+Every submit carries an idempotency key, so that one whose answer was lost can be sent again.";
+
+/// Start an operation, or many
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct SubmitArgs {
+    /// The workflow; `provision-engine steps` lists all
+    workflow: String,
+    /// What the workflow wants to know: a JSON object, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+    /// One of the params; the value is JSON where it reads as JSON, and text otherwise
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    single: Vec<String>,
+    /// What the operation works on; only one operation at a time works on a resource
+    #[arg(long, value_name = "RESOURCE")]
+    resource: Option<String>,
+    /// For whom it is; work is shared fairly between tenants
+    #[arg(long, value_name = "TENANT", default_value = "default")]
+    tenant: String,
+    /// The same key means the same operation, also after a crash [default: a new one]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+    /// Wait for a busy resource instead of being refused
+    #[arg(long)]
+    queue: bool,
+    /// How many operations to start; with --idempotency-key their keys are KEY-1, KEY-2 and so on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    /// Print what happens until the operation is finished; includes --wait
+    #[arg(long, conflicts_with = "count")]
+    watch: bool,
+}
+
+impl SubmitArgs {
+    fn body(&self) -> Result<Submit> {
+        Ok(Submit {
+            workflow: self.workflow.clone(),
+            resource: self.resource.clone(),
+            tenant: self.tenant.clone(),
+            params: params::params(self.params.as_deref(), &self.single)?,
+            queue: self.queue,
+        })
+    }
+
+    /// The key of one of the operations, counted from 1.
+    fn key(&self, number: u32) -> String {
+        match &self.idempotency_key {
+            Some(key) if self.count > 1 => format!("{key}-{number}"),
+            Some(key) => key.clone(),
+            None => Uuid::now_v7().to_string(),
+        }
+    }
+}
+
+pub(super) async fn run(global: &Global, args: &SubmitArgs, mut client: Client) -> Result<Exit> {
+    if args.idempotency_key.as_deref() == Some("") {
+        bail!("--idempotency-key: expected at least one character");
+    }
+    let body = args.body()?;
+    if args.count > 1 {
+        let keys: Vec<String> = (1..=args.count).map(|number| args.key(number)).collect();
+        return bulk::run(global, &body, keys, &args.waiting, &client).await;
+    }
+    let timeout = args.waiting.timeout;
+    let operation = submit(&mut client, &body, &args.key(1), timeout).await?;
+    let id = operation.id;
+    if args.watch {
+        note(format!("operation {id}"));
+        let phase = watch::follow(global.output, &mut client, id, Some(timeout)).await?;
+        return Ok(Goal::Success.exit(phase));
+    }
+    if args.waiting.wait {
+        if global.output != Format::Json && global.output != Format::Yaml {
+            // Before the wait, so that a wait that is broken off has said what it waited for.
+            output::data(&id.to_string())?;
+        }
+        let operation = wait_or_fail(&mut client, id, Goal::Success, timeout).await?;
+        return finished(global.output, &operation);
+    }
+    match global.output {
+        Format::Json | Format::Yaml => output::print_value(global.output, &operation)?,
+        Format::Table | Format::Wide | Format::Name => output::data(&id.to_string())?,
+    }
+    if global.output != Format::Name {
+        note(format!("follow it: provision-engine operations watch {id}"));
+    }
+    Ok(Exit::GOOD)
+}
+
+/// A server that is not there is an error at once; an answer that was lost on the way is asked for again,
+/// with the same key.
+async fn submit(
+    client: &mut Client,
+    body: &Submit,
+    key: &str,
+    timeout: Period,
+) -> Result<Operation, CallError> {
+    match client.submit(body, key).await {
+        Err(CallError::Lost { .. }) => {
+            let patience = Patience::for_at_most(timeout.get());
+            patience.call(client, async |client| client.submit(body, key).await).await
+        }
+        answer => answer,
+    }
+}
+
+fn finished(format: Format, operation: &Operation) -> Result<Exit> {
+    if matches!(format, Format::Json | Format::Yaml) {
+        output::print_value(format, operation)?;
+    }
+    let Operation { id, phase, reason, .. } = operation;
+    if *phase == Phase::Succeeded {
+        note("succeeded");
+    } else {
+        let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        note(format!("{phase}{reason}\nmore about it: provision-engine explain {id}"));
+    }
+    Ok(Goal::Success.exit(*phase))
+}

@@ -1,0 +1,136 @@
+//! Waiting until an operation has come where it should.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use doors::wire::{Operation, Phase, Verb};
+use uuid::Uuid;
+
+use super::patience::Patience;
+use crate::client::{CallError, Client};
+use crate::config::Period;
+use crate::exit::{Exit, TimedOut};
+
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+const SLOWEST_LOOK: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Args)]
+pub(super) struct WaitArgs {
+    /// Wait until it is done; exit code 3 when it ends badly
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// How long to wait, and to look for a server that is away; exit code 4 when the time is over
+    #[arg(long, value_name = "TIME", default_value = "5m")]
+    pub(super) timeout: Period,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    Success,
+    Cancelled,
+    Paused,
+}
+
+impl From<Verb> for Goal {
+    fn from(verb: Verb) -> Goal {
+        match verb {
+            Verb::Cancel => Goal::Cancelled,
+            Verb::Pause => Goal::Paused,
+            Verb::Resume | Verb::Retry => Goal::Success,
+        }
+    }
+}
+
+impl Goal {
+    /// Whether it was reached, once nothing more will happen by itself; nothing while it may.
+    pub(super) fn verdict(self, phase: Phase, has_wish: bool) -> Option<bool> {
+        match (self, phase) {
+            (Goal::Success, Phase::Succeeded) | (Goal::Cancelled, Phase::Cancelled) => Some(true),
+            (Goal::Paused, Phase::Paused) if !has_wish => Some(true),
+            // Somebody just asked it to go on, so it will not stay stuck.
+            (_, Phase::Stuck) if has_wish => None,
+            (_, phase) if phase.is_final() || phase == Phase::Stuck => Some(false),
+            _ => None,
+        }
+    }
+
+    pub(super) fn exit(self, phase: Phase) -> Exit {
+        if self.verdict(phase, false) == Some(true) { Exit::GOOD } else { Exit::OPERATION_FAILED }
+    }
+}
+
+/// How an operation stood when the waiting ended.
+#[derive(Debug)]
+pub(super) enum Waited {
+    Settled(Operation),
+    StillGoing(Operation),
+}
+
+/// Looks again and again, first often and then less so.
+pub(super) async fn wait(
+    client: &mut Client,
+    id: Uuid,
+    goal: Goal,
+    patience: &Patience,
+) -> Result<Waited, CallError> {
+    let mut pause = FIRST_LOOK;
+    loop {
+        let shown = patience.call(client, async |client| client.show(id).await).await?;
+        let operation = shown.operation;
+        if goal.verdict(operation.phase, operation.asked.is_some()).is_some() {
+            return Ok(Waited::Settled(operation));
+        }
+        if patience.is_over() {
+            return Ok(Waited::StillGoing(operation));
+        }
+        patience.pause(pause).await;
+        pause = (pause * 3 / 2).min(SLOWEST_LOOK);
+    }
+}
+
+/// Waits for one operation and makes an error of a wait that was too short.
+pub(super) async fn wait_or_fail(
+    client: &mut Client,
+    id: Uuid,
+    goal: Goal,
+    limit: Period,
+) -> Result<Operation> {
+    match wait(client, id, goal, &Patience::for_at_most(limit.get())).await {
+        Ok(Waited::Settled(operation)) => Ok(operation),
+        Ok(Waited::StillGoing(Operation { phase, .. })) => Err(TimedOut(format!(
+            "operation {id} is still {phase} after {limit} and goes on: \
+             provision-engine operations watch {id}"
+        ))
+        .into()),
+        Err(error) if error.may_heal() => {
+            Err(TimedOut(format!("nobody knows how operation {id} stands after {limit}: {error}")).into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_where_nothing_more_happens_by_itself() {
+        for (goal, phase, has_wish, expected) in [
+            (Goal::Success, Phase::Running, false, None),
+            (Goal::Success, Phase::Paused, false, None),
+            (Goal::Success, Phase::Succeeded, false, Some(true)),
+            (Goal::Success, Phase::Undone, false, Some(false)),
+            (Goal::Success, Phase::Stuck, false, Some(false)),
+            (Goal::Success, Phase::Stuck, true, None),
+            (Goal::Cancelled, Phase::Cancelled, false, Some(true)),
+            (Goal::Cancelled, Phase::Succeeded, false, Some(false)),
+            (Goal::Paused, Phase::Paused, false, Some(true)),
+            (Goal::Paused, Phase::Paused, true, None),
+            (Goal::Paused, Phase::Succeeded, false, Some(false)),
+        ] {
+            assert_eq!(goal.verdict(phase, has_wish), expected, "{goal:?} {phase} {has_wish}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `operations watch`: what happens to an operation, while it happens.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+use doors::wire::{JournalEntry, Phase};
+use uuid::Uuid;
+
+use super::journal::time_of_day;
+use super::patience::Patience;
+use super::wait::Goal;
+use crate::cli::Global;
+use crate::client::{CallError, Client, News};
+use crate::config::Period;
+use crate::exit::{Exit, TimedOut};
+use crate::output::{self, Format, note, printable};
+
+/// How long a watcher looks for a server that went away.
+const AWAY_LIMIT: Duration = Duration::from_secs(120);
+/// A stream that the server ended is opened again after this long.
+const BEFORE_REOPENING: Duration = Duration::from_millis(200);
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine operations watch ID
+  provision-engine operations watch ID -o json | jq .text";
+
+/// Follow an operation to its end; exit code 3 when it did not succeed
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct WatchArgs {
+    /// The operation
+    id: Uuid,
+    /// How long to watch at most; exit code 4 when the time is over
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Period>,
+}
+
+pub(super) async fn run(global: &Global, args: &WatchArgs, mut client: Client) -> Result<Exit> {
+    let phase = follow(global.output, &mut client, args.id, args.timeout).await?;
+    Ok(Goal::Success.exit(phase))
+}
+
+/// Prints every event until the operation is finished, and says how it ended. A lost connection is opened
+/// again after the last event that came, so that none is missed and none is shown twice.
+pub(super) async fn follow(
+    format: Format,
+    client: &mut Client,
+    id: Uuid,
+    limit: Option<Period>,
+) -> Result<Phase> {
+    let following = follow_for_ever(format, client, id);
+    let Some(limit) = limit else { return following.await };
+    tokio::time::timeout(limit.get(), following).await.unwrap_or_else(|_| {
+        let hint = format!("provision-engine operations watch {id}");
+        Err(TimedOut(format!("operation {id} is not finished after {limit}; it goes on: {hint}")).into())
+    })
+}
+
+async fn follow_for_ever(format: Format, client: &mut Client, id: Uuid) -> Result<Phase> {
+    let mut last = 0;
+    loop {
+        let patience = Patience::for_at_most(AWAY_LIMIT);
+        let mut events = patience.call(client, async |client| client.events(id, last).await).await?;
+        loop {
+            match events.next().await {
+                Ok(Some(News::Event(entry))) => {
+                    last = entry.seq;
+                    print(format, &entry)?;
+                }
+                Ok(Some(News::End(end))) => {
+                    if matches!(format, Format::Name) {
+                        output::data(end.phase.as_str())?;
+                    }
+                    return Ok(end.phase);
+                }
+                Ok(None) => break,
+                Err(error @ (CallError::Strange { .. } | CallError::Unusable(_))) => return Err(error.into()),
+                Err(_) => {
+                    note("the connection was lost; opening it again");
+                    break;
+                }
+            }
+        }
+        patience.pause(BEFORE_REOPENING).await;
+        client.look_again();
+    }
+}
+
+fn print(format: Format, entry: &JournalEntry) -> Result<()> {
+    match format {
+        Format::Table => output::data(&format!("{}  {}", time_of_day(entry), printable(&entry.text))),
+        Format::Wide => output::data(&format!("{}  {:<9}  {}", entry.at, entry.kind, printable(&entry.text))),
+        Format::Json | Format::Yaml => output::print_item(format, entry),
+        Format::Name => Ok(()),
+    }
+}

@@ -1,0 +1,265 @@
+//! `serve`: the engine and its doors, in the foreground.
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::serve::ListenerExt;
+use clap::Args;
+use doors::Meter;
+use doors::tokens::{IssueError, ensure_admin, issue};
+use engine::secret::{ExposeSecret, SecretString};
+use engine::{AccessStore, Clock, NodeId, Role, WallClock};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::background::PidFile;
+use crate::cli::{Flag, Global};
+use crate::compose::House;
+use crate::config::{Config, Database};
+use crate::exit::Exit;
+use crate::logs::Logs;
+use crate::output::note;
+use crate::paths::{DataDir, DataDirLock, replace_file};
+use crate::signals::Signals;
+use crate::{cmd, key_file, logs};
+
+/// How long open connections get to finish what they are at.
+const CLOSING_LIMIT: Duration = Duration::from_secs(5);
+/// How long the engine may take beyond its grace to say good-bye to a database that may not answer.
+const GOODBYE_LIMIT: Duration = Duration::from_secs(15);
+/// More names than these are not tried for the admin of a data directory.
+const ADMIN_NAMES_MAX: u32 = 1000;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine serve --sandbox
+  provision-engine serve --listen 127.0.0.1:8080 --data-dir /srv/engine
+  provision-engine serve --database-url postgres://user@host/database
+  provision-engine serve --sandbox-url http://127.0.0.1:4711
+
+SIGTERM or Ctrl-C stops it gracefully, a second one at once. SIGHUP reads the key ring
+again and opens the log file anew. No configuration is needed; `provision-engine config
+show` prints what is in force.";
+
+/// Serve in the foreground
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// Where to listen; port 0 takes any free port
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The database, `postgres://…` or `sqlite:PATH`; else the file `engine.db` in the data directory
+    // A password belongs into the environment, because everybody on the machine can see a command line.
+    #[arg(long, value_name = "URL")]
+    database_url: Option<String>,
+    /// Run the far sides of the demonstration in the same process
+    #[arg(long, conflicts_with = "sandbox_url")]
+    sandbox: bool,
+    /// Talk to a sandbox that runs elsewhere
+    #[arg(long, value_name = "URL")]
+    sandbox_url: Option<String>,
+}
+
+impl ServeArgs {
+    /// The settings that these flags stand for.
+    pub(crate) fn settings(&self) -> Vec<Flag> {
+        let listen = self.listen.as_ref().map(|listen| ("server.listen", listen.clone()));
+        let database = self.database_url.as_ref().map(|url| ("store.database_url", url.clone()));
+        let uses_sandbox = self.sandbox || self.sandbox_url.is_some();
+        let enabled = uses_sandbox.then(|| ("sandbox.enabled", "true".to_owned()));
+        let url = self.sandbox_url.as_ref().map(|url| ("sandbox.url", url.clone()));
+        let flags = listen.into_iter().chain(database).chain(enabled).chain(url);
+        flags.map(|(path, text)| (path.to_owned(), text)).collect()
+    }
+
+    /// The same flags for another process of this program.
+    pub(crate) fn pass_on(&self) -> Vec<OsString> {
+        let values = [
+            ("--listen", &self.listen),
+            ("--database-url", &self.database_url),
+            ("--sandbox-url", &self.sandbox_url),
+        ];
+        let given = values.into_iter().filter_map(|(flag, value)| Some((flag, value.as_ref()?)));
+        let mut arguments: Vec<OsString> =
+            given.flat_map(|(flag, value)| [OsString::from(flag), value.into()]).collect();
+        arguments.extend(self.sandbox.then(|| "--sandbox".into()));
+        arguments
+    }
+}
+
+pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
+    let (config, warnings) = global.load(&args.settings())?;
+    cmd::warn(&warnings);
+    let logs = logs::init(&config.log)?;
+    let mut signals = Signals::catch()?;
+    let lock = DataDirLock::acquire(&DataDir::new(&config.data_dir))?;
+    let server = tokio::select! {
+        server = Server::start(&config, &lock) => server?,
+        name = signals.next() => {
+            note(format!("stopped by {name} before it served"));
+            return Ok(Exit::GOOD);
+        }
+    };
+    let name = tokio::select! {
+        name = signals.next() => name,
+        never = housekeeping(&server.house, &logs) => match never {},
+    };
+    info!(signal = name, "stopping");
+    tokio::spawn(async move {
+        signals.next().await;
+        note("stopped at once; what was running goes on with the next start");
+        // Nothing is lost: this is what a crash looks like, and every start recovers from one.
+        std::process::exit(1);
+    });
+    server.stop(config.engine.stop_grace.get()).await;
+    if logs.lost() > 0 {
+        warn!(lines = logs.lost(), "log lines were lost because an output was too slow");
+    }
+    Ok(Exit::GOOD)
+}
+
+/// Keeps the keys and the log file like the outside wants them.
+async fn housekeeping(house: &House, logs: &Logs) -> Infallible {
+    let on_hangup = async {
+        if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+            while hangup.recv().await.is_some() {
+                logs.reopen();
+                key_file::reload(&house.key_file, &house.ring);
+            }
+        }
+    };
+    let ((), never) = tokio::join!(on_hangup, key_file::follow(&house.key_file, &house.ring));
+    never
+}
+
+/// A running engine whose doors are open.
+struct Server {
+    house: House,
+    closing: CancellationToken,
+    serving: JoinHandle<io::Result<()>>,
+    _pid_file: PidFile,
+}
+
+impl Server {
+    async fn start(config: &Config, lock: &DataDirLock) -> Result<Server> {
+        let meter = Arc::new(Meter::new());
+        let house = House::open(config, &meter).await?;
+        let dir = lock.dir();
+        let previous = last_node(dir);
+        let token = make_admin(dir, &*house.access, previous.is_none()).await?;
+        let listener = TcpListener::bind(config.server.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}", config.server.listen))?;
+        let listen = listener.local_addr()?;
+        // The lock proves that the last node of this directory is dead, so its operations go on at once.
+        let node = house.engine.start(previous).await.context("cannot join the others in the database")?;
+        let node_file = dir.node_file();
+        replace_file(&node_file, node.to_string().as_bytes())
+            .with_context(|| format!("cannot write {}", node_file.display()))?;
+        let closing = CancellationToken::new();
+        let router = house.doors(config, &meter, &closing);
+        let serving = tokio::spawn(serve(listener, router, closing.clone()));
+        let pid_file = PidFile::create(lock, listen)?;
+        welcome(config, &house, listen, token.is_some());
+        Ok(Server { house, closing, serving, _pid_file: pid_file })
+    }
+
+    /// Takes nothing new, lets requests and steps finish within their limits, and closes everything.
+    async fn stop(self, grace: Duration) {
+        let Server { house, closing, mut serving, _pid_file } = self;
+        closing.cancel();
+        let close = async {
+            if tokio::time::timeout(CLOSING_LIMIT, &mut serving).await.is_err() {
+                warn!("connections were still open and are cut");
+                serving.abort();
+            }
+        };
+        let stop = tokio::time::timeout(grace + GOODBYE_LIMIT, house.engine.stop(grace));
+        if let ((), Err(_)) = tokio::join!(close, stop) {
+            warn!("the database does not take our good-bye; the next start goes on");
+        }
+        if let Some(sandbox) = house.sandbox {
+            sandbox.stop().await;
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, router: Router, closing: CancellationToken) -> io::Result<()> {
+    let listener = listener.tap_io(|stream| {
+        // Small answers must not wait for more; a socket that cannot do that is still good.
+        let _ = stream.set_nodelay(true);
+    });
+    let service = router.into_make_service_with_connect_info::<SocketAddr>();
+    axum::serve(listener, service).with_graceful_shutdown(closing.cancelled_owned()).await
+}
+
+/// The node that this directory was the last time. What cannot be read only costs the wait for its lease.
+fn last_node(dir: &DataDir) -> Option<NodeId> {
+    fs::read_to_string(dir.node_file()).ok()?.trim().parse().ok()
+}
+
+/// Writes an admin token into a data directory that is new, or where nobody could get in otherwise. An owner
+/// who has removed the file does not get it back.
+async fn make_admin(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Result<Option<SecretString>> {
+    let path = dir.admin_token();
+    let token = match ensure_admin(access, WallClock.now()).await.context("cannot make an admin token")? {
+        None if is_new && !path.exists() => Some(one_more_admin(access).await?),
+        other => other,
+    };
+    if let Some(token) = &token {
+        let line = format!("{}\n", token.expose_secret());
+        replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(token)
+}
+
+/// For a second server on the same database, or one that was killed before it could write its first token.
+async fn one_more_admin(access: &dyn AccessStore) -> Result<SecretString> {
+    for number in 2..=ADMIN_NAMES_MAX {
+        match issue(access, &format!("admin-{number}"), Role::Admin, WallClock.now(), None).await {
+            Err(IssueError::NameTaken(_)) => {}
+            other => return other.context("cannot make an admin token"),
+        }
+    }
+    Err(IssueError::NameTaken(format!("admin-{ADMIN_NAMES_MAX}")).into())
+}
+
+/// What a person needs to know to go on, on one screen.
+fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: bool) {
+    let dir = DataDir::new(&config.data_dir);
+    let database = match &config.store.database {
+        Database::Sqlite(path) => format!("SQLite, {}", path.display()),
+        Database::Postgres(_) => "PostgreSQL".to_owned(),
+    };
+    let greeter = match (&house.greeter, &house.sandbox) {
+        (Some(url), Some(_)) => format!("{url} (a sandbox in this process; {url}/ledger shows its effects)"),
+        (Some(url), None) => url.clone(),
+        (None, _) => "none: demo.hello fails without one; try --sandbox".to_owned(),
+    };
+    let token = match (is_token_new, dir.admin_token().exists()) {
+        (true, _) => format!("{} (new)", dir.admin_token().display()),
+        (false, true) => dir.admin_token().display().to_string(),
+        (false, false) => "not in the data directory; give --token".to_owned(),
+    };
+    note(format!(
+        "provision-engine {version} serves at http://{listen}\n  \
+           data directory  {dir}\n  \
+           database        {database}\n  \
+           greeter         {greeter}\n  \
+           admin token     {token}\n\
+         try it:   provision-engine operations submit demo.hello --param name=Ada --watch --data-dir {dir}\n\
+         stop it:  Ctrl-C, or provision-engine stop --data-dir {dir}",
+        version = env!("CARGO_PKG_VERSION"),
+        dir = dir.path().display(),
+    ));
+}

@@ -1,0 +1,88 @@
+//! The database that the configuration names.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use engine::store::{Store, StoreError};
+use engine::{AccessStore, Clock, WallClock};
+use secrecy::ExposeSecret;
+use store::{PostgresStore, SqliteStore};
+
+use crate::config;
+use crate::output::note;
+use crate::paths::DataDir;
+
+/// How long a start waits for a database server, which may be starting at the same time.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// One database, seen as the engine sees it and as the doors see it.
+pub(crate) struct Database {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) access: Arc<dyn AccessStore>,
+}
+
+impl Database {
+    /// Opens the database and brings its schema up to date.
+    pub(crate) async fn open(config: &config::Store) -> Result<Database> {
+        match &config.database {
+            config::Database::Sqlite(path) => {
+                let store = open_file(path)?;
+                Ok(Database { store: Arc::clone(&store) as Arc<_>, access: store })
+            }
+            config::Database::Postgres(url) => {
+                let connect = async || PostgresStore::connect(url.expose_secret(), config.connections).await;
+                let store = patiently(connect).await.context("cannot open the database")?;
+                Ok(Database { store: Arc::clone(&store) as Arc<_>, access: store })
+            }
+        }
+    }
+}
+
+/// Brings the schema up to date and says what there was to do.
+pub(crate) async fn migrate(config: &config::Store) -> Result<String> {
+    match &config.database {
+        config::Database::Sqlite(path) => {
+            let was_there = path.exists();
+            open_file(path)?;
+            let path = path.display();
+            Ok(if was_there { format!("{path} is up to date") } else { format!("made {path}") })
+        }
+        config::Database::Postgres(url) => {
+            let migrate = async || PostgresStore::migrate(url.expose_secret()).await;
+            let applied = patiently(migrate).await.context("cannot migrate the database")?;
+            Ok(match applied.last() {
+                Some(last) => {
+                    format!("applied {} migrations; the schema is at version {last}", applied.len())
+                }
+                None => "the database is up to date; there was nothing to do".to_owned(),
+            })
+        }
+    }
+}
+
+fn open_file(path: &Path) -> Result<Arc<SqliteStore>> {
+    if let Some(dir) = path.parent() {
+        DataDir::new(dir).create()?;
+    }
+    SqliteStore::open(path).with_context(|| format!("cannot open the database {}", path.display()))
+}
+
+/// Tries again while nobody answers, but not for ever.
+async fn patiently<T>(call: impl AsyncFn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let give_up_at = WallClock.now().plus(PATIENCE);
+    let mut has_told = false;
+    loop {
+        match call().await {
+            Err(error @ StoreError::Unavailable(_)) if WallClock.now() < give_up_at => {
+                if !std::mem::replace(&mut has_told, true) {
+                    note(format!("{error}; trying again for {} seconds", PATIENCE.as_secs()));
+                }
+                WallClock.sleep(PAUSE).await;
+            }
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Where a value came from, and what to say when it cannot be used.
+
+use std::fmt;
+
+/// The layer, and for files the exact place, that gave a setting its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Default,
+    File { file: String, line: u64, column: u64 },
+    Environment { variable: String },
+    Flag,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File { file, line, column } => write!(f, "{file}:{line}:{column}"),
+            Origin::Environment { variable } => write!(f, "environment variable {variable}"),
+            Origin::Flag => f.write_str("command line"),
+        }
+    }
+}
+
+/// Something the configuration says that is suspicious but harmless.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Warning {
+    pub(crate) origin: Origin,
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.origin, self.message)
+    }
+}
+
+/// One value, or one file, that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// Nothing when the file could not be read at all.
+    pub(crate) origin: Option<Origin>,
+    /// The dotted path of the setting, empty when the whole file is meant.
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(origin) = &self.origin {
+            write!(f, "{origin}: ")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// Everything that is wrong with the configuration, one line each, so that it can be mended in one go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigError {
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl ConfigError {
+    /// A failure that belongs to no single setting, such as a file that cannot be opened.
+    pub(crate) fn whole(message: impl Into<String>) -> ConfigError {
+        ConfigError { problems: vec![Problem { origin: None, path: String::new(), message: message.into() }] }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigError {}

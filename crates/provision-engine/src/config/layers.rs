@@ -1,0 +1,259 @@
+//! Lays the file, the environment and the flags over the defaults, setting by setting.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::{Origin, Problem, Warning};
+use super::settings::{self, Kind, Preset, Setting, Shape};
+use super::tree::{self, Entry, Node, Spot, Value};
+
+/// What every environment variable of ours begins with.
+pub(crate) const PREFIX: &str = "PROVISION_ENGINE_";
+
+/// Variables with our prefix that are not settings: where the file is, and what the commands that talk to
+/// a running engine use.
+const NOT_SETTINGS: [&str; 4] = ["CONFIG", "SERVER", "TOKEN", "OUTPUT"];
+
+/// What the defaults depend on besides the table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) is_root: bool,
+}
+
+impl Surroundings {
+    /// A variable's value; an empty one counts as not set, as usual in scripts and containers.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    fn state_dir(&self) -> String {
+        // A relative XDG path is to be ignored, says its specification.
+        let state = self.variable("XDG_STATE_HOME").filter(|dir| Path::new(dir).is_absolute());
+        match (state, self.variable("HOME")) {
+            (Some(state), _) => format!("{state}/provision-engine"),
+            (None, Some(home)) if !self.is_root => format!("{home}/.local/state/provision-engine"),
+            _ => "/var/lib/provision-engine".to_owned(),
+        }
+    }
+
+    fn with_home(&self, kind: Kind, text: String) -> String {
+        let prefix = match kind {
+            Kind::Path => "~/",
+            Kind::Database => "sqlite:~/",
+            _ => return text,
+        };
+        match self.variable("HOME") {
+            Some(home) if text.starts_with(prefix) => text.replacen('~', home, 1),
+            _ => text,
+        }
+    }
+}
+
+/// The layer that gave a value.
+#[derive(Clone)]
+pub(crate) enum Source {
+    Default,
+    File(Arc<str>),
+    Environment(String),
+    Flag,
+}
+
+impl Source {
+    pub(crate) fn at(&self, spot: Spot) -> Origin {
+        match self {
+            Source::Default => Origin::Default,
+            Source::File(file) => {
+                Origin::File { file: file.to_string(), line: spot.line, column: spot.column }
+            }
+            Source::Environment(variable) => Origin::Environment { variable: variable.clone() },
+            Source::Flag => Origin::Flag,
+        }
+    }
+}
+
+/// The value in force for one setting.
+pub(crate) struct Found {
+    pub(crate) node: Node,
+    pub(crate) source: Source,
+}
+
+/// All layers so far, by dotted path.
+pub(crate) struct Layers<'a> {
+    surroundings: &'a Surroundings,
+    pub(crate) found: BTreeMap<String, Found>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+impl<'a> Layers<'a> {
+    pub(crate) fn new(surroundings: &'a Surroundings) -> Layers<'a> {
+        Layers { surroundings, found: BTreeMap::new(), warnings: Vec::new(), problems: Vec::new() }
+    }
+
+    pub(crate) fn file(&mut self, name: &str, bytes: &[u8]) {
+        let source = Source::File(name.into());
+        let root = match utf8(bytes).and_then(tree::parse) {
+            Ok(root) => root,
+            Err(malformed) => {
+                self.refuse(&source, malformed.spot, "", malformed.message);
+                return;
+            }
+        };
+        let mut layer = BTreeMap::new();
+        self.walk(&mut layer, &source, "", root);
+        self.found.append(&mut layer);
+    }
+
+    pub(crate) fn environment(&mut self) {
+        let mut layer = BTreeMap::new();
+        for (name, text) in &self.surroundings.environment {
+            let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+            if text.is_empty() || NOT_SETTINGS.contains(&rest) || is_from_kubernetes(rest) {
+                continue;
+            }
+            let path = rest.replace("__", ".").to_lowercase();
+            self.text(&mut layer, &Source::Environment(name.clone()), &path, text);
+        }
+        self.found.append(&mut layer);
+    }
+
+    /// Of two flags for one setting the last wins, as on every command line.
+    pub(crate) fn flags(&mut self, flags: &[(String, String)]) {
+        for (path, text) in flags {
+            let mut layer = BTreeMap::new();
+            self.text(&mut layer, &Source::Flag, path, text);
+            self.found.append(&mut layer);
+        }
+    }
+
+    /// Gives every setting that no layer has set its default.
+    pub(crate) fn defaults(&mut self) {
+        let state_dir = self.surroundings.state_dir();
+        let data_dir = match self.found.get("data_dir").map(|found| &found.node.value) {
+            Some(Value::Text(dir)) => dir.clone(),
+            _ => state_dir.clone(),
+        };
+        for setting in settings::reference().iter().filter(|setting| !setting.path.ends_with('*')) {
+            if let Slot::Vacant(slot) = self.found.entry(setting.path.to_owned()) {
+                let node = match setting.default {
+                    Preset::StateDir => Node::text(state_dir.clone()),
+                    Preset::InDataDir(name) => Node::text(format!("{data_dir}/{name}")),
+                    _ => preset(setting),
+                };
+                slot.insert(Found { node, source: Source::Default });
+            }
+        }
+    }
+
+    fn text(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, text: &str) {
+        let node = match settings::shape(path) {
+            Shape::Leaf(setting) => from_text(setting.kind, text),
+            Shape::Section | Shape::Unknown => from_yaml(text),
+        };
+        self.walk(layer, source, path, node);
+    }
+
+    fn walk(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, node: Node) {
+        match (settings::shape(path), node.value) {
+            // A key whose lines below are commented out says nothing.
+            (Shape::Section | Shape::Leaf(_), Value::Nothing) => {}
+            (Shape::Section, Value::Map(entries)) => {
+                for Entry { key, spot, node } in entries {
+                    let path = if path.is_empty() { key } else { format!("{path}.{key}") };
+                    if matches!(settings::shape(&path), Shape::Unknown) {
+                        self.warn(source, spot, &path);
+                    } else {
+                        self.walk(layer, source, &path, node);
+                    }
+                }
+            }
+            (Shape::Section, value) => {
+                let message = format!("expected a map of settings, got {}", nature(&value));
+                self.refuse(source, node.spot, path, message);
+            }
+            (Shape::Leaf(setting), value) => {
+                let value = match value {
+                    Value::Text(text) => Value::Text(self.surroundings.with_home(setting.kind, text)),
+                    other => other,
+                };
+                let found = Found { node: Node { value, spot: node.spot }, source: source.clone() };
+                self.insert(layer, path, found);
+            }
+            (Shape::Unknown, _) => self.warn(source, node.spot, path),
+        }
+    }
+
+    fn insert(&mut self, layer: &mut BTreeMap<String, Found>, path: &str, found: Found) {
+        match layer.entry(path.to_owned()) {
+            Slot::Vacant(slot) => {
+                slot.insert(found);
+            }
+            Slot::Occupied(slot) => {
+                let first = slot.get().source.at(slot.get().node.spot);
+                self.refuse(&found.source, found.node.spot, path, format!("given twice, first at {first}"));
+            }
+        }
+    }
+
+    fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
+        self.problems.push(Problem { origin: Some(source.at(spot)), path: path.to_owned(), message });
+    }
+
+    fn warn(&mut self, source: &Source, spot: Spot, path: &str) {
+        let hint =
+            settings::nearest(path).map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
+        let message = format!("unknown setting `{path}` is ignored{hint}");
+        self.warnings.push(Warning { origin: source.at(spot), message });
+    }
+}
+
+/// A setting's default, for those whose default does not depend on anything else.
+pub(crate) fn preset(setting: &Setting) -> Node {
+    match setting.default {
+        Preset::Is(text) => from_text(setting.kind, text),
+        Preset::Nothing => Node::nothing(),
+        Preset::InDataDir(name) => Node::text(name),
+        Preset::StateDir => Node::text("."),
+    }
+}
+
+fn from_text(kind: Kind, text: &str) -> Node {
+    if kind.is_plain_text() { Node::text(text) } else { from_yaml(text) }
+}
+
+/// Reads text as YAML; what is not YAML stays text, and the setting then says what it expected. The places
+/// inside are forgotten, because a variable has no lines.
+fn from_yaml(text: &str) -> Node {
+    tree::parse(text).unwrap_or_else(|_| Node::text(text))
+}
+
+/// A cluster puts the addresses of a service that is called `provision-engine` into variables such as
+/// `PROVISION_ENGINE_PORT_1337_TCP_ADDR` and `PROVISION_ENGINE_SERVICE_HOST`.
+fn is_from_kubernetes(rest: &str) -> bool {
+    rest == "PORT" || rest.starts_with("PORT_") || rest.starts_with("SERVICE_")
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let good = &bytes[..error.valid_up_to()];
+        let line = good.split(|byte| *byte == b'\n').count();
+        let column = good.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+        let spot = Spot { line: line as u64, column: column as u64 };
+        tree::Malformed { spot, message: "expected text in UTF-8".to_owned() }
+    })
+}
+
+/// What a value is, without saying the value itself, which may be a secret in the wrong place.
+pub(crate) fn nature(value: &Value) -> &'static str {
+    match value {
+        Value::Nothing => "nothing",
+        Value::Flag(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+    }
+}

@@ -1,0 +1,71 @@
+//! The reference manual of all settings, written from their table.
+
+use std::fmt::Write;
+
+use super::settings::{self, Preset, Setting};
+
+const INTRODUCTION: &str = "\
+# Settings
+
+This file is written from the table of settings in the program; change it there.
+
+The configuration is one YAML file. The first of these that is given or exists is read: the file named by
+`--config`, the file named by `PROVISION_ENGINE_CONFIG`, `./provision-engine.yaml`,
+`/etc/provision-engine/config.yaml`. No file at all is fine: every setting has a default or is optional.
+
+Environment variables win over the file, and flags win over both. Maps are merged; lists and single values
+replace what was there. A variable is `PROVISION_ENGINE_` and the path in capitals, with two underscores
+between its parts: `PROVISION_ENGINE_SERVER__LISTEN` sets `server.listen`. An empty variable counts as not
+set. In variables a list can be written as `stderr,file`. In the file a key may have a leading colon, and a
+key without a value keeps its default.
+
+Times are a whole number and a unit: `250ms`, `10s`, `5m`, `24h`, `90d`. A path may begin with `~/`.
+
+`provision-engine config show` prints what is in force and where each value came from.
+";
+
+/// The whole text of `docs/settings.md`.
+pub(crate) fn render() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    let mut section = None;
+    for setting in settings::reference() {
+        let name = setting.path.split_once('.').map(|(name, _)| name);
+        if section != Some(name) {
+            section = Some(name);
+            let heading = name.unwrap_or("general");
+            text.push_str("\n## ");
+            text.push_str(heading);
+            text.push_str("\n\n| setting | default | expects | meaning |\n|---|---|---|---|\n");
+        }
+        row(&mut text, setting);
+    }
+    text
+}
+
+fn row(text: &mut String, setting: &Setting) {
+    let Setting { path, default, kind, doc } = setting;
+    let path = path.replace('*', "NAME");
+    let default = match default {
+        Preset::Nothing | Preset::StateDir => default.to_string(),
+        Preset::Is(_) | Preset::InDataDir(_) => format!("`{default}`"),
+    };
+    writeln!(text, "| `{path}` | {default} | {kind} | {doc} |").expect("writing to a string cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_committed_manual_is_the_one_the_table_gives() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+        let expected = super::render();
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &expected).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            committed == expected,
+            "docs/settings.md is out of date: \
+             run `UPDATE=1 cargo test -p provision-engine manual` to rewrite it"
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! The configuration: one YAML file, the environment and the flags, parsed once into plain types.
+
+mod error;
+mod layers;
+pub(crate) mod manual;
+mod period;
+pub(crate) mod settings;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+pub(crate) use error::{ConfigError, Origin, Problem, Warning};
+pub(crate) use period::Period;
+pub(crate) use values::{Database, HttpUrl, LogFilter, LogFormat, LogOutput, Network};
+
+use layers::{Found, Layers, Surroundings};
+use values::FromNode;
+
+/// A configuration is a page or two; anything larger is the wrong file.
+const LARGEST_FILE: u64 = 1024 * 1024;
+
+/// Where the file is looked for when nobody names it.
+const USUAL_FILES: [&str; 2] = ["provision-engine.yaml", "/etc/provision-engine/config.yaml"];
+
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    /// The file that was read, if there was one.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) server: Server,
+    pub(crate) store: Store,
+    pub(crate) engine: Engine,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) drivers: Drivers,
+    pub(crate) log: Log,
+    pub(crate) secrets: Secrets,
+    origins: Origins,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Server {
+    pub(crate) listen: SocketAddr,
+    pub(crate) body_limit_bytes: usize,
+    pub(crate) request_timeout: Period,
+    pub(crate) public_metrics: bool,
+    #[cfg_attr(not(test), expect(dead_code, reason = "no door believes identity headers yet"))]
+    pub(crate) trusted_proxies: Vec<Network>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    pub(crate) database: Database,
+    pub(crate) connections: usize,
+    pub(crate) lease: Period,
+    pub(crate) poll: Period,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Engine {
+    pub(crate) max_running: usize,
+    pub(crate) step_limit: Period,
+    #[cfg_attr(not(test), expect(dead_code, reason = "every workflow still has a deadline of its own"))]
+    pub(crate) operation_deadline: Period,
+    pub(crate) retry: Retry,
+    pub(crate) stop_grace: Period,
+    pub(crate) limits: Limits,
+    pub(crate) retention: Retention,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Retry {
+    pub(crate) first: Period,
+    pub(crate) max: Period,
+    pub(crate) budget: Period,
+}
+
+/// How many calls each outside system gets at the same time.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    pub(crate) default: usize,
+    pub(crate) by_name: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Retention {
+    pub(crate) archive: Period,
+    #[expect(dead_code, reason = "a journal still goes together with its operation")]
+    pub(crate) journal: Period,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sandbox {
+    pub(crate) enabled: bool,
+    pub(crate) url: Option<HttpUrl>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Drivers {
+    pub(crate) greeter: Greeter,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Greeter {
+    pub(crate) url: Option<HttpUrl>,
+    pub(crate) timeout: Period,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Log {
+    pub(crate) level: LogFilter,
+    pub(crate) format: LogFormat,
+    pub(crate) to: Vec<LogOutput>,
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Secrets {
+    pub(crate) key_ring: PathBuf,
+}
+
+/// Where each value in force came from. Secrets are masked already when they get here.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origins(BTreeMap<String, (serde_json::Value, Origin)>);
+
+impl Origins {
+    /// Path, masked value and origin of every setting, by path.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &serde_json::Value, &Origin)> {
+        self.0.iter().map(|(path, (value, origin))| (path.as_str(), value, origin))
+    }
+
+    pub(crate) fn of(&self, path: &str) -> Option<&Origin> {
+        self.0.get(path).map(|(_, origin)| origin)
+    }
+}
+
+/// Our environment as text. A variable that is not text can be none of ours and is left out.
+pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+impl Config {
+    /// Reads the named file, or else the one in `PROVISION_ENGINE_CONFIG`, or else a usual one if it exists,
+    /// and lays the environment and then the flags (dotted path and text) over it.
+    pub(crate) fn load(
+        file: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+        flags: &[(String, String)],
+    ) -> Result<(Config, Vec<Warning>), ConfigError> {
+        let is_root = rustix::process::geteuid().is_root();
+        let around = Surroundings { environment: env.collect(), is_root };
+        let text = find(file, around.variable("PROVISION_ENGINE_CONFIG"), &USUAL_FILES)?;
+        Config::parse(text.as_ref().map(|(path, text)| (path.as_path(), text.as_slice())), &around, flags)
+    }
+
+    /// Everything `load` does once the file is in memory.
+    fn parse(
+        file: Option<(&Path, &[u8])>,
+        around: &Surroundings,
+        flags: &[(String, String)],
+    ) -> Result<(Config, Vec<Warning>), ConfigError> {
+        let mut layers = Layers::new(around);
+        if let Some((path, text)) = file {
+            layers.file(&path.display().to_string(), text);
+        }
+        layers.environment();
+        layers.flags(flags);
+        layers.defaults();
+
+        let Layers { found, warnings, problems, .. } = layers;
+        let mut settings = Reader { found: &found, problems };
+        let config = settings.config(file.map(|(path, _)| path.to_owned()));
+        if settings.problems.is_empty() {
+            Ok((config, warnings))
+        } else {
+            Err(ConfigError { problems: settings.problems })
+        }
+    }
+
+    /// What is in force, as a tree in which secrets are masked.
+    pub(crate) fn to_value_masked(&self) -> serde_json::Value {
+        let mut root = serde_json::Map::new();
+        for (path, value, _) in self.origins.iter() {
+            let (sections, key) = path.rsplit_once('.').unwrap_or(("", path));
+            let mut map = &mut root;
+            for section in sections.split('.').filter(|section| !section.is_empty()) {
+                let inner = map.entry(section).or_insert_with(|| serde_json::Map::new().into());
+                map = inner.as_object_mut().expect("no setting is above another one");
+            }
+            map.insert(key.to_owned(), value.clone());
+        }
+        root.into()
+    }
+
+    pub(crate) fn origins(&self) -> &Origins {
+        &self.origins
+    }
+}
+
+/// A file that somebody named must exist; a usual one may be missing.
+fn find(
+    named: Option<&Path>,
+    variable: Option<&str>,
+    usual: &[&str],
+) -> Result<Option<(PathBuf, Vec<u8>)>, ConfigError> {
+    if let Some(path) = named.or(variable.map(Path::new)) {
+        let hint = if named.is_none() { " (named by PROVISION_ENGINE_CONFIG)" } else { "" };
+        return match read(path) {
+            Ok(text) => Ok(Some((path.to_owned(), text))),
+            Err(error) => Err(unreadable(path, &error, hint)),
+        };
+    }
+    for path in usual.iter().map(Path::new) {
+        match read(path) {
+            Ok(text) => return Ok(Some((path.to_owned(), text))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreadable(path, &error, "")),
+        }
+    }
+    Ok(None)
+}
+
+fn unreadable(path: &Path, error: &io::Error, hint: &str) -> ConfigError {
+    ConfigError::whole(format!("cannot read the configuration {}{hint}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST_FILE {
+        return Err(io::Error::other(format!("larger than {LARGEST_FILE} bytes")));
+    }
+    Ok(text)
+}
+
+/// Turns found values into typed ones and collects what is wrong with them on the way.
+struct Reader<'a> {
+    found: &'a BTreeMap<String, Found>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    /// The value of a setting. A bad one is noted, and its default stands in for it until all are read.
+    fn get<T: FromNode>(&mut self, path: &str) -> T {
+        let good = self.read(path);
+        good.or_else(|| {
+            let setting = settings::find(path)?;
+            T::read(&layers::preset(setting), setting.kind).ok()
+        })
+        .expect("the default of every setting is a good value")
+    }
+
+    fn read<T: FromNode>(&mut self, path: &str) -> Option<T> {
+        let setting = settings::find(path).expect("every path that is read is in the table");
+        let found = self.found.get(path).expect("every setting has at least its default");
+        match T::read(&found.node, setting.kind) {
+            Ok(value) => Some(value),
+            Err(node) => {
+                self.refuse(path, node.spot, values::complaint(&node, setting.kind));
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, path: &str, spot: tree::Spot, message: String) {
+        let origin = self.found.get(path).map(|found| found.source.at(spot));
+        self.problems.push(Problem { origin, path: path.to_owned(), message });
+    }
+
+    fn config(&mut self, file: Option<PathBuf>) -> Config {
+        let data_dir: PathBuf = self.get("data_dir");
+        Config {
+            file,
+            server: self.server(),
+            store: self.store(&data_dir),
+            data_dir,
+            engine: self.engine(),
+            sandbox: Sandbox { enabled: self.get("sandbox.enabled"), url: self.get("sandbox.url") },
+            drivers: Drivers {
+                greeter: Greeter {
+                    url: self.get("drivers.greeter.url"),
+                    timeout: self.get("drivers.greeter.timeout"),
+                },
+            },
+            log: Log {
+                level: self.get("log.level"),
+                format: self.get("log.format"),
+                to: self.get("log.to"),
+                file: self.get("log.file"),
+            },
+            secrets: Secrets { key_ring: self.get("secrets.key_ring") },
+            origins: self.origins(),
+        }
+    }
+
+    fn server(&mut self) -> Server {
+        Server {
+            listen: self.get("server.listen"),
+            body_limit_bytes: self.get("server.body_limit_bytes"),
+            request_timeout: self.get("server.request_timeout"),
+            public_metrics: self.get("server.public_metrics"),
+            trusted_proxies: self.get("server.trusted_proxies"),
+        }
+    }
+
+    fn store(&mut self, data_dir: &Path) -> Store {
+        let database: Option<Database> = self.get("store.database_url");
+        Store {
+            database: database.unwrap_or_else(|| Database::Sqlite(data_dir.join("engine.db"))),
+            connections: self.get("store.connections"),
+            lease: self.get("store.lease"),
+            poll: self.get("store.poll"),
+        }
+    }
+
+    fn engine(&mut self) -> Engine {
+        Engine {
+            max_running: self.get("engine.max_running"),
+            step_limit: self.get("engine.step_limit"),
+            operation_deadline: self.get("engine.operation_deadline"),
+            retry: self.retry(),
+            stop_grace: self.get("engine.stop_grace"),
+            limits: self.limits(),
+            retention: Retention {
+                archive: self.get("engine.retention.archive"),
+                journal: self.get("engine.retention.journal"),
+            },
+        }
+    }
+
+    fn retry(&mut self) -> Retry {
+        let (first, max) = (self.get("engine.retry.first"), self.get("engine.retry.max"));
+        if first > max {
+            let spot = self.found.get("engine.retry.max").map(|found| found.node.spot).unwrap_or_default();
+            let message = format!("expected at least engine.retry.first ({first}), got {max}");
+            self.refuse("engine.retry.max", spot, message);
+        }
+        Retry { first, max, budget: self.get("engine.retry.budget") }
+    }
+
+    fn limits(&mut self) -> Limits {
+        const SECTION: &str = "engine.limits.";
+        let default = self.get("engine.limits.default");
+        let mut by_name = BTreeMap::new();
+        let found = self.found;
+        for path in found.keys() {
+            let Some(name) = path.strip_prefix(SECTION).filter(|name| *name != "default") else { continue };
+            if let Some(limit) = self.read(path) {
+                by_name.insert(name.to_owned(), limit);
+            }
+        }
+        Limits { default, by_name }
+    }
+
+    fn origins(&self) -> Origins {
+        let entries = self.found.iter().filter_map(|(path, found)| {
+            let value = values::shown(&found.node, settings::find(path)?.kind);
+            Some((path.clone(), (value, found.source.at(found.node.spot))))
+        });
+        Origins(entries.collect())
+    }
+}

@@ -1,0 +1,330 @@
+//! The one table of all settings: defaults, ranges, hints and the reference manual come from it.
+
+use std::fmt;
+
+use super::period::Period;
+
+/// What a setting is called, what it is when nobody sets it, what it may be, and what it does.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    /// Dotted path; a last part of `*` stands for any name.
+    pub(crate) path: &'static str,
+    pub(crate) default: Preset,
+    pub(crate) kind: Kind,
+    pub(crate) doc: &'static str,
+}
+
+/// What a setting is when nobody sets it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Preset {
+    /// This text, read like the value of an environment variable.
+    Is(&'static str),
+    /// Nothing: the setting is optional, or an empty list.
+    Nothing,
+    /// A file in the data directory.
+    InDataDir(&'static str),
+    /// The place where the system keeps the state of programs, which depends on the user.
+    StateDir,
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Preset::Is(text) => f.write_str(text),
+            Preset::Nothing => f.write_str("none"),
+            Preset::InDataDir(name) => write!(f, "DATA_DIR/{name}"),
+            Preset::StateDir => f.write_str("depends on the user"),
+        }
+    }
+}
+
+/// What a setting may be. Its words appear in error messages and in the manual.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    Address,
+    Networks,
+    Switch,
+    Whole(u64, u64),
+    Time(Period, Period),
+    Path,
+    Url,
+    Database,
+    Filter,
+    OneOf(&'static [&'static str]),
+    SomeOf(&'static [&'static str]),
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Address => f.write_str("an address such as 127.0.0.1:1337"),
+            Kind::Networks => f.write_str("a list of addresses or networks such as 10.0.0.0/8"),
+            Kind::Switch => f.write_str("true or false"),
+            Kind::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
+            Kind::Time(least, most) => write!(f, "a time from {least} to {most}"),
+            Kind::Path => f.write_str("a path"),
+            Kind::Url => f.write_str("a URL that begins with http:// or https://"),
+            Kind::Database => f.write_str("postgres://USER:PASSWORD@HOST/DATABASE or sqlite:PATH"),
+            Kind::Filter => f.write_str(
+                "a level (error, warn, info, debug, trace, off) or pairs such as engine=debug,info",
+            ),
+            Kind::OneOf(names) => write!(f, "one of {}", names.join(", ")),
+            Kind::SomeOf(names) => write!(f, "a list of {}", names.join(", ")),
+        }
+    }
+}
+
+impl Kind {
+    /// Whether a variable's or flag's text is the value itself. Reading such text as YAML could cut a
+    /// password at a `#` or turn a path of digits into a number.
+    pub(crate) fn is_plain_text(self) -> bool {
+        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Networks | Kind::SomeOf(_))
+    }
+}
+
+const fn set(path: &'static str, default: Preset, kind: Kind, doc: &'static str) -> Setting {
+    Setting { path, default, kind, doc }
+}
+
+use Preset::{InDataDir, Is, Nothing, StateDir};
+
+pub(crate) const LOG_FORMATS: &[&str] = &["text", "json"];
+pub(crate) const LOG_OUTPUTS: &[&str] = &["stdout", "stderr", "file", "syslog"];
+
+const SECOND: Period = Period::seconds(1);
+const HOUR: Period = Period::hours(1);
+const DAY: Period = Period::days(1);
+const YEAR: Period = Period::days(365);
+
+#[rustfmt::skip]
+const SETTINGS: &[Setting] = &[
+    set("data_dir", StateDir, Kind::Path,
+        "The directory for everything the engine keeps. Without it: `$XDG_STATE_HOME/provision-engine`, else \
+         `~/.local/state/provision-engine`, and `/var/lib/provision-engine` for root or without a home."),
+
+    set("server.listen", Is("127.0.0.1:1337"), Kind::Address,
+        "The address at which the engine serves."),
+    set("server.body_limit_bytes", Is("1048576"), Kind::Whole(1_024, 1_073_741_824),
+        "The largest request body that is read, in bytes."),
+    set("server.request_timeout", Is("30s"), Kind::Time(SECOND, HOUR),
+        "How long a request may take before it is answered with an error."),
+    set("server.public_metrics", Is("true"), Kind::Switch,
+        "Whether `/metrics` answers without credentials."),
+    set("server.trusted_proxies", Nothing, Kind::Networks,
+        "The proxies whose identity headers are believed."),
+
+    set("store.database_url", Nothing, Kind::Database,
+        "The database. Without it: the SQLite file `engine.db` in the data directory. It is never shown with \
+         its password."),
+    set("store.connections", Is("2"), Kind::Whole(1, 8),
+        "How many connections save operations at the same time."),
+    set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),
+        "How long a replica that no longer answers keeps its operations before others adopt them."),
+    set("store.poll", Is("1s"), Kind::Time(Period::millis(50), Period::minutes(1)),
+        "How often the engine looks for due operations when nothing wakes it earlier."),
+
+    set("engine.max_running", Is("1000"), Kind::Whole(1, 1_000_000),
+        "How many operations run at the same time; waiting ones do not count."),
+    set("engine.step_limit", Is("60s"), Kind::Time(SECOND, DAY),
+        "How long one run of one step may take."),
+    set("engine.operation_deadline", Is("24h"), Kind::Time(SECOND, YEAR),
+        "How long an operation may take from its beginning to its end."),
+    set("engine.retry.first", Is("1s"), Kind::Time(Period::millis(10), HOUR),
+        "The pause before the first retry of a step; each further pause is longer."),
+    set("engine.retry.max", Is("1m"), Kind::Time(Period::millis(10), DAY),
+        "The longest pause between two retries; not shorter than `engine.retry.first`."),
+    set("engine.retry.budget", Is("10m"), Kind::Time(SECOND, YEAR),
+        "How long a step may keep retrying without getting on."),
+    set("engine.stop_grace", Is("10s"), Kind::Time(Period::millis(0), HOUR),
+        "How long running steps may finish when the engine stops."),
+    set("engine.limits.default", Is("64"), Kind::Whole(1, 100_000),
+        "How many calls one outside system gets at the same time, unless it has its own limit."),
+    set("engine.limits.*", Nothing, Kind::Whole(1, 100_000),
+        "The limit for the outside system of this name."),
+    set("engine.retention.archive", Is("90d"), Kind::Time(HOUR, Period::days(36_500)),
+        "How long finished operations can be looked up."),
+    set("engine.retention.journal", Is("90d"), Kind::Time(HOUR, Period::days(36_500)),
+        "How long the journals of finished operations are kept."),
+
+    set("sandbox.enabled", Is("false"), Kind::Switch,
+        "Whether drivers without a URL of their own talk to the sandbox."),
+    set("sandbox.url", Nothing, Kind::Url,
+        "Where a sandbox already listens. Without it the engine runs one itself."),
+
+    set("drivers.greeter.url", Nothing, Kind::Url,
+        "Where the greeter listens."),
+    set("drivers.greeter.timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        "How long one call to the greeter may take."),
+
+    set("log.level", Is("info"), Kind::Filter,
+        "What is logged."),
+    set("log.format", Is("text"), Kind::OneOf(LOG_FORMATS),
+        "The form of a log line."),
+    set("log.to", Is("stderr"), Kind::SomeOf(LOG_OUTPUTS),
+        "Where log lines go."),
+    set("log.file", InDataDir("provision-engine.log"), Kind::Path,
+        "The file that `file` in `log.to` appends to."),
+
+    set("secrets.key_ring", InDataDir("keys.json"), Kind::Path,
+        "The file with the keys that seal secrets in the database."),
+];
+
+/// Every setting, in the order of the manual.
+pub(crate) fn reference() -> &'static [Setting] {
+    SETTINGS
+}
+
+/// What a dotted path means.
+pub(crate) enum Shape {
+    /// A map of further settings; the empty path is the whole file.
+    Section,
+    Leaf(&'static Setting),
+    Unknown,
+}
+
+pub(crate) fn shape(path: &str) -> Shape {
+    if let Some(setting) = find(path) {
+        return Shape::Leaf(setting);
+    }
+    if path.is_empty() || SETTINGS.iter().any(|setting| is_below(setting.path, path)) {
+        return Shape::Section;
+    }
+    Shape::Unknown
+}
+
+pub(crate) fn find(path: &str) -> Option<&'static Setting> {
+    let exact = SETTINGS.iter().find(|setting| setting.path == path);
+    exact.or_else(|| SETTINGS.iter().find(|setting| matches_any_name(setting.path, path)))
+}
+
+fn matches_any_name(pattern: &str, path: &str) -> bool {
+    let name = pattern.strip_suffix('*').and_then(|section| path.strip_prefix(section));
+    name.is_some_and(|name| !name.is_empty() && !name.contains('.'))
+}
+
+fn is_below(path: &str, section: &str) -> bool {
+    path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The environment variable that sets this path.
+pub(crate) fn variable(path: &str) -> String {
+    format!("{}{}", super::layers::PREFIX, path.replace('.', "__").to_uppercase())
+}
+
+/// The name that the writer of an unknown path probably meant: a similar one in the same section, or the
+/// same name in another section, then with its whole path.
+pub(crate) fn nearest(path: &str) -> Option<String> {
+    let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let allowed = (key.chars().count() / 3).clamp(1, 3);
+    let sibling = keys_of(section)
+        .map(|candidate| (distance(key, candidate), candidate))
+        .filter(|(distance, _)| *distance <= allowed)
+        .min_by_key(|(distance, _)| *distance);
+    if let Some((_, candidate)) = sibling {
+        return Some(candidate.to_owned());
+    }
+    let elsewhere = SETTINGS.iter().find(|setting| setting.path.rsplit('.').next() == Some(key));
+    elsewhere.map(|setting| setting.path.to_owned())
+}
+
+fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
+    SETTINGS.iter().filter_map(move |setting| {
+        let rest = if section.is_empty() {
+            setting.path
+        } else {
+            setting.path.strip_prefix(section)?.strip_prefix('.')?
+        };
+        rest.split('.').next().filter(|key| *key != "*")
+    })
+}
+
+/// How many letters must be changed, added, left out or swapped with their neighbour.
+fn distance(one: &str, other: &str) -> usize {
+    // Nobody mistypes a name by this much, and the table below must stay small.
+    const LONGEST: usize = 64;
+    let one: Vec<char> = one.chars().take(LONGEST).collect();
+    let other: Vec<char> = other.chars().take(LONGEST).collect();
+    let mut table = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for (i, row) in table.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for (j, cell) in table[0].iter_mut().enumerate() {
+        *cell = j;
+    }
+    for i in 1..=one.len() {
+        for j in 1..=other.len() {
+            let changed = usize::from(one[i - 1] != other[j - 1]);
+            let mut best = (table[i - 1][j] + 1).min(table[i][j - 1] + 1).min(table[i - 1][j - 1] + changed);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                best = best.min(table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = best;
+        }
+    }
+    table[one.len()][other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn typing_errors_have_small_distances() {
+        for (one, other, expected) in [
+            ("", "", 0),
+            ("listen", "listen", 0),
+            ("listn", "listen", 1),
+            ("lsiten", "listen", 1),
+            ("listenn", "listen", 1),
+            ("lixten", "listen", 1),
+            ("", "abc", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(distance(one, other), expected, "{one} {other}");
+            assert_eq!(distance(other, one), expected, "{other} {one}");
+        }
+    }
+
+    #[test]
+    fn the_hint_is_a_sibling_or_the_same_name_elsewhere() {
+        for (path, expected) in [
+            ("server.listn", Some("listen")),
+            ("sever", Some("server")),
+            ("engine.retry.frist", Some("first")),
+            ("listen", Some("server.listen")),
+            ("servr.listen", Some("server.listen")),
+            ("engine.limit", Some("limits")),
+            ("unheard_of", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(path).as_deref(), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn every_path_is_written_once_and_explained() {
+        for (index, setting) in SETTINGS.iter().enumerate() {
+            assert!(SETTINGS[index + 1..].iter().all(|other| other.path != setting.path), "{}", setting.path);
+            assert!(setting.doc.ends_with('.'), "{}", setting.path);
+            assert!(
+                setting.path.chars().all(|c| c.is_ascii_lowercase() || "._*".contains(c)),
+                "{}",
+                setting.path
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_stands_for_the_star_but_not_for_two_levels() {
+        let leaf = |path| match shape(path) {
+            Shape::Leaf(setting) => setting.path,
+            _ => "none",
+        };
+        assert_eq!(leaf("engine.limits.greeter"), "engine.limits.*");
+        assert_eq!(leaf("engine.limits.default"), "engine.limits.default");
+        assert!(matches!(shape("engine.limits"), Shape::Section));
+        assert!(matches!(shape("engine.limits."), Shape::Unknown));
+        assert!(matches!(shape("engine.limits.a.b"), Shape::Unknown));
+        assert!(matches!(shape("eng"), Shape::Unknown));
+    }
+}

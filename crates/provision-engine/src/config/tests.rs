@@ -1,0 +1,157 @@
+//! What a good configuration looks like, and what every test of it needs.
+
+mod layers;
+mod refusals;
+
+use std::path::{Path, PathBuf};
+
+use secrecy::ExposeSecret;
+
+use super::*;
+
+type Loaded = Result<(Config, Vec<Warning>), ConfigError>;
+
+/// Loads a file called `provision-engine.yaml` with this text for an ordinary user.
+fn load(yaml: &str, env: &[(&str, &str)], flags: &[(&str, &str)]) -> Loaded {
+    load_bytes(yaml.as_bytes(), env, flags)
+}
+
+fn load_bytes(yaml: &[u8], env: &[(&str, &str)], flags: &[(&str, &str)]) -> Loaded {
+    let home = [("HOME", "/home/ann")];
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let around = Surroundings { environment: home.iter().chain(env).map(owned).collect(), is_root: false };
+    let flags: Vec<_> = flags.iter().map(owned).collect();
+    Config::parse(Some((Path::new("provision-engine.yaml"), yaml)), &around, &flags)
+}
+
+#[track_caller]
+fn good(yaml: &str) -> Config {
+    let (config, warnings) = load(yaml, &[], &[]).unwrap();
+    assert_eq!(warnings, []);
+    config
+}
+
+#[track_caller]
+fn refused(yaml: &str, message: &str) {
+    assert_eq!(load(yaml, &[], &[]).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn nothing_at_all_is_a_good_configuration() {
+    for yaml in ["", "\n", "# only a comment\n", "---\n", "~", "{}", "server:\n", "\u{feff}"] {
+        let config = good(yaml);
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:1337");
+        assert_eq!(config.server.body_limit_bytes, 1024 * 1024);
+        assert_eq!(config.server.request_timeout, Period::seconds(30));
+        assert!(config.server.public_metrics);
+        assert!(config.server.trusted_proxies.is_empty());
+        assert_eq!(config.data_dir, Path::new("/home/ann/.local/state/provision-engine"));
+        assert!(matches!(&config.store.database, Database::Sqlite(path) if path.ends_with("engine.db")));
+        assert_eq!((config.store.connections, config.engine.max_running), (2, 1000));
+        assert_eq!((config.store.lease, config.store.poll), (Period::seconds(5), Period::seconds(1)));
+        assert_eq!(config.engine.step_limit, Period::minutes(1));
+        assert_eq!(config.engine.operation_deadline, Period::hours(24));
+        assert_eq!(config.engine.retry.budget, Period::minutes(10));
+        assert_eq!(config.engine.limits.default, 64);
+        assert_eq!(config.engine.retention.archive, Period::days(90));
+        assert!(!config.sandbox.enabled && config.sandbox.url.is_none());
+        assert_eq!(config.drivers.greeter.timeout, Period::seconds(10));
+        assert_eq!(config.log.level.as_str(), "info");
+        assert_eq!((config.log.format, config.log.to), (LogFormat::Text, vec![LogOutput::Stderr]));
+        assert_eq!(config.log.file, config.data_dir.join("provision-engine.log"));
+        assert_eq!(config.secrets.key_ring, config.data_dir.join("keys.json"));
+    }
+}
+
+#[test]
+fn every_setting_can_be_written_in_the_file() {
+    let config = good(
+        "data_dir: /srv/engine\n\
+         server: {listen: '[::1]:80', body_limit_bytes: 2048, request_timeout: 5m, public_metrics: false,\n\
+         \x20        trusted_proxies: [10.0.0.0/8, '::1']}\n\
+         store: {database_url: postgres://u:p@h/d, connections: 8, lease: 1s, poll: 250ms}\n\
+         engine:\n  max_running: 7\n  step_limit: 2s\n  operation_deadline: 90d\n  stop_grace: 0s\n\
+         \x20 retry: {first: 10ms, max: 10ms, budget: 1s}\n  limits: {default: 3, greeter: 5}\n\
+         \x20 retention: {archive: 1h, journal: 36500d}\n\
+         sandbox: {enabled: true, url: http://127.0.0.1:9/x}\n\
+         drivers: {greeter: {url: https://greeter.example, timeout: 1s}}\n\
+         log: {level: 'engine=debug, info', format: json, to: [stdout, file, syslog], file: ~/x.log}\n\
+         secrets: {key_ring: /etc/keys.json}\n",
+    );
+    assert_eq!(config.server.listen.to_string(), "[::1]:80");
+    assert!(config.server.trusted_proxies[0].contains("10.255.0.1".parse().unwrap()));
+    assert_eq!(config.engine.limits.by_name["greeter"], 5);
+    assert_eq!(config.engine.limits.default, 3);
+    assert_eq!(config.sandbox.url.unwrap().as_str(), "http://127.0.0.1:9/x");
+    assert_eq!(config.log.to, [LogOutput::Stdout, LogOutput::File, LogOutput::Syslog]);
+    assert_eq!(config.log.file, Path::new("/home/ann/x.log"));
+    let Database::Postgres(url) = config.store.database else { panic!("expected PostgreSQL") };
+    assert_eq!(url.expose_secret(), "postgres://u:p@h/d");
+}
+
+#[test]
+fn every_name_that_the_table_offers_is_understood() {
+    for name in settings::LOG_FORMATS {
+        good(&format!("log.format: {name}"));
+    }
+    for name in settings::LOG_OUTPUTS {
+        assert_eq!(good(&format!("log.to: {name}")).log.to.len(), 1);
+    }
+}
+
+#[test]
+fn keys_may_have_a_leading_colon() {
+    let config = good(":server:\n  :listen: 0.0.0.0:80\n  public_metrics: false\n");
+    assert_eq!(config.server.listen.to_string(), "0.0.0.0:80");
+    assert!(!config.server.public_metrics);
+}
+
+#[test]
+fn what_is_in_force_is_shown_as_a_tree() {
+    let config =
+        good("log: {to: [stdout]}\nengine: {limits: {greeter: 5}}\nstore: {database_url: 'sqlite:/x.db'}\n");
+    let shown = config.to_value_masked();
+    assert_eq!(shown["log"]["to"], serde_json::json!(["stdout"]));
+    assert_eq!(shown["engine"]["limits"], serde_json::json!({"default": 64, "greeter": 5}));
+    assert_eq!(shown["store"]["database_url"], "sqlite:/x.db");
+    assert_eq!(shown["sandbox"], serde_json::json!({"enabled": false, "url": null}));
+    assert!(matches!(config.store.database, Database::Sqlite(path) if path == Path::new("/x.db")));
+}
+
+#[test]
+fn a_named_file_must_exist_and_a_usual_one_may_be_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (missing, present) = (dir.path().join("missing.yaml"), dir.path().join("present.yaml"));
+    std::fs::write(&present, "server: {listen: '1.1.1.1:1'}").unwrap();
+    let [gone, here] = [&missing, &present].map(|path| path.to_str().unwrap());
+    let path = |found: Option<(PathBuf, Vec<u8>)>| found.map(|(path, _)| path);
+
+    assert_eq!(path(find(None, None, &[gone, here]).unwrap()), Some(present.clone()));
+    assert_eq!(path(find(None, None, &[gone]).unwrap()), None);
+    assert_eq!(path(find(Some(&present), Some(gone), &[]).unwrap()), Some(present.clone()));
+    assert_eq!(
+        find(Some(&missing), None, &[here]).unwrap_err().to_string(),
+        format!("cannot read the configuration {gone}: No such file or directory (os error 2)"),
+    );
+    assert_eq!(
+        find(None, Some(gone), &[here]).unwrap_err().to_string(),
+        format!(
+            "cannot read the configuration {gone} (named by PROVISION_ENGINE_CONFIG): \
+             No such file or directory (os error 2)"
+        ),
+    );
+    assert!(find(None, None, &[dir.path().to_str().unwrap()]).is_err());
+
+    let (config, _) = Config::load(Some(&present), std::iter::empty(), &[]).unwrap();
+    assert_eq!(config.server.listen.to_string(), "1.1.1.1:1");
+    assert_eq!(config.file, Some(present));
+}
+
+#[test]
+fn a_file_that_is_far_too_large_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.yaml");
+    std::fs::write(&path, "#".repeat(1024 * 1024 + 1)).unwrap();
+    let error = Config::load(Some(&path), std::iter::empty(), &[]).unwrap_err().to_string();
+    assert!(error.ends_with("larger than 1048576 bytes"), "{error}");
+}

@@ -1,0 +1,196 @@
+//! What is wrong is refused or warned of, with its place and in words that help.
+
+use std::fmt::Write;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+
+#[track_caller]
+fn warned(yaml: &str, expected: &[&str]) {
+    let (_, warnings) = load(yaml, &[], &[]).unwrap();
+    assert_eq!(warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_place_and_what_was_expected() {
+    refused(
+        "# one\n\nserver:\n  listen: here\n",
+        "provision-engine.yaml:4:11: server.listen: expected an address such as 127.0.0.1:1337, got \"here\"",
+    );
+    refused(
+        "server: {listen: 1337}",
+        "provision-engine.yaml:1:18: server.listen: expected an address such as 127.0.0.1:1337, got 1337",
+    );
+    refused(
+        "server:\n  public_metrics: yes",
+        "provision-engine.yaml:2:19: server.public_metrics: expected true or false, got \"yes\"",
+    );
+    refused(
+        "server:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - 10.0.0.0/33",
+        "provision-engine.yaml:4:7: server.trusted_proxies: \
+         expected a list of addresses or networks such as 10.0.0.0/8, got \"10.0.0.0/33\"",
+    );
+    refused(
+        "log: {format: xml}",
+        "provision-engine.yaml:1:15: log.format: expected one of text, json, got \"xml\"",
+    );
+    refused(
+        "log: {to: [stdout, printer]}",
+        "provision-engine.yaml:1:20: log.to: expected a list of stdout, stderr, file, syslog, \
+         got \"printer\"",
+    );
+    refused(
+        "log:\n  level: infoo",
+        "provision-engine.yaml:2:10: log.level: expected a level (error, warn, info, debug, trace, off) \
+         or pairs such as engine=debug,info, got \"infoo\"",
+    );
+    refused("data_dir: [a]", "provision-engine.yaml:1:11: data_dir: expected a path, got a list");
+    refused(
+        "sandbox: {url: 'ftp://ann:pw@h'}",
+        "provision-engine.yaml:1:16: sandbox.url: expected a URL that begins with http:// or https://, \
+         got \"ftp://ann:***@h\"",
+    );
+}
+
+#[test]
+fn numbers_and_times_out_of_range_are_refused_with_the_range() {
+    refused(
+        "store: {connections: 0}",
+        "provision-engine.yaml:1:22: store.connections: expected a whole number from 1 to 8, got 0",
+    );
+    refused(
+        "store: {connections: 9}",
+        "provision-engine.yaml:1:22: store.connections: expected a whole number from 1 to 8, got 9",
+    );
+    refused(
+        "store: {lease: 999ms}",
+        "provision-engine.yaml:1:16: store.lease: expected a time from 1s to 10m, got \"999ms\"",
+    );
+    refused(
+        "store: {lease: 5}",
+        "provision-engine.yaml:1:16: store.lease: expected a time from 1s to 10m, got 5",
+    );
+    for bad in ["0", "-1", "1.5", "99999999999999999999999999", "many", "'7'", "true", ".nan"] {
+        let error = load(&format!("engine: {{max_running: {bad}}}"), &[], &[]).unwrap_err().to_string();
+        let expected =
+            "provision-engine.yaml:1:23: engine.max_running: expected a whole number from 1 to 1000000, got ";
+        assert!(error.starts_with(expected), "{error}");
+    }
+    refused(
+        "engine: {limits: {greeter: 0}}",
+        "provision-engine.yaml:1:28: engine.limits.greeter: expected a whole number from 1 to 100000, got 0",
+    );
+    refused(
+        "engine:\n  retry:\n    max: 500ms\n",
+        "provision-engine.yaml:3:10: engine.retry.max: expected at least engine.retry.first (1s), got 500ms",
+    );
+}
+
+#[test]
+fn every_setting_of_the_table_is_read_and_checked() {
+    for setting in settings::reference() {
+        let path = setting.path.replace('*', "greeter");
+        let error = load(&format!("{path}: {{}}"), &[], &[]).unwrap_err();
+        let expected = format!(
+            "provision-engine.yaml:1:{}: {path}: expected {}, got a map",
+            path.len() + 3,
+            setting.kind
+        );
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    refused(
+        "server: {listen: here}\nstore: {connections: 0}\nengine: 5\n",
+        "provision-engine.yaml:3:9: engine: expected a map of settings, got a number\n\
+         provision-engine.yaml:1:18: server.listen: expected an address such as 127.0.0.1:1337, \
+         got \"here\"\n\
+         provision-engine.yaml:2:22: store.connections: expected a whole number from 1 to 8, got 0",
+    );
+}
+
+#[test]
+fn what_is_not_a_map_or_not_yaml_is_refused_with_its_place() {
+    refused("- a\n", "provision-engine.yaml:1:1: expected a map of settings, got a list");
+    refused("hello", "provision-engine.yaml:1:1: expected a map of settings, got text");
+    refused("server: [1", "provision-engine.yaml:1:9: unclosed bracket '['");
+    refused("a: b: c", "provision-engine.yaml:1:5: mapping values are not allowed in this context");
+    refused(
+        "a:\n\tb: 1",
+        "provision-engine.yaml:2:2: tabs disallowed within this context (block indentation)",
+    );
+    refused(
+        "{}\n---\n{}\n",
+        "provision-engine.yaml:3:1: only single YAML document expected but multiple found",
+    );
+    refused(
+        "log: {level: info}\nlog: {}\n",
+        "provision-engine.yaml:2:1: duplicate mapping key: log not allowed here",
+    );
+    refused(
+        "log: {level: info, :level: warn}",
+        "provision-engine.yaml:1:28: log.level: given twice, first at provision-engine.yaml:1:14",
+    );
+    let error = super::load_bytes(b"log:\n  le\xff", &[], &[]).unwrap_err();
+    assert_eq!(error.to_string(), "provision-engine.yaml:2:5: expected text in UTF-8");
+}
+
+#[test]
+fn unknown_keys_are_warnings_with_a_hint() {
+    warned(
+        "server:\n  listn: here\n",
+        &["provision-engine.yaml:2:3: unknown setting `server.listn` is ignored: did you mean `listen`?"],
+    );
+    warned(
+        ":sevrer:\n  anything: 1\nlisten: x\n",
+        &[
+            "provision-engine.yaml:1:1: unknown setting `sevrer` is ignored: did you mean `server`?",
+            "provision-engine.yaml:3:1: unknown setting `listen` is ignored: did you mean `server.listen`?",
+        ],
+    );
+    warned("colour: blue", &["provision-engine.yaml:1:1: unknown setting `colour` is ignored"]);
+}
+
+/// Pieces from which broken files are put together: more likely to reach deep places than noise is.
+#[rustfmt::skip]
+const PIECES: &[&str] = &[
+    "server:", "\n  listen: ", "\n", "  ", "\t", ":", "- ", "[", "]", "{", "}", ",", "&a ", "*a", "<<: *a",
+    "!!int ", "!!binary ", "!x ", "'", "\"", "|", ">", "%YAML 1.2\n", "---\n", "...\n", "# c", "? ", "~",
+    "1e999", "-.inf", "0x", "engine:\n  limits:\n    ", "default: ", "\u{feff}", "\u{0}", "é", "\\x",
+    "store: {lease: ", "log.to: ",
+];
+
+#[test]
+fn no_bytes_make_it_panic() {
+    let mut random = StdRng::seed_from_u64(1337);
+    for _ in 0..2_000 {
+        let mut bytes = Vec::new();
+        for _ in 0..random.random_range(0..40) {
+            if random.random_bool(0.1) {
+                bytes.push(random.random());
+            } else {
+                bytes.extend(PIECES[random.random_range(0..PIECES.len())].as_bytes());
+            }
+        }
+        let _ = load_bytes(&bytes, &[], &[]);
+        let text = String::from_utf8_lossy(&bytes);
+        let _ = load(
+            "",
+            &[("PROVISION_ENGINE_LOG__TO", &text), ("PROVISION_ENGINE_ENGINE", &text)],
+            &[(&text, &text)],
+        );
+    }
+    for deep in ["[".repeat(100_000), "{a: ".repeat(100_000), "- ".repeat(100_000), "? ".repeat(100_000)] {
+        assert!(load(&deep, &[], &[]).is_err());
+    }
+    let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for n in 1..20 {
+        let alias = format!("*a{},", n - 1);
+        writeln!(bomb, "a{n}: &a{n} [{}]", alias.repeat(9)).unwrap();
+    }
+    assert!(load(&bomb, &[], &[]).is_err());
+}

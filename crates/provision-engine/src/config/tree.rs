@@ -1,0 +1,196 @@
+//! YAML as a tree in which every key and value knows its line and column.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Error, Location, NonFiniteFloatPolicy, Options, Spanned, UserMessageFormatter};
+
+/// Settings are three levels deep; this only has to stop a file that would exhaust the stack.
+const MAX_DEPTH: usize = 32;
+const MAX_NODES: usize = 20_000;
+
+/// A place in a text, counted from one. Both are zero for values that came from no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Spot {
+    pub(crate) line: u64,
+    pub(crate) column: u64,
+}
+
+impl From<Location> for Spot {
+    fn from(location: Location) -> Spot {
+        Spot { line: location.line(), column: location.column() }
+    }
+}
+
+/// One value of the configuration. It has no `Debug`, because it may hold a password.
+#[derive(Clone)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) spot: Spot,
+}
+
+#[derive(Clone)]
+pub(crate) enum Value {
+    Nothing,
+    Flag(bool),
+    Number(serde_json::Number),
+    Text(String),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Where the key stands; the node knows where its value stands.
+    pub(crate) spot: Spot,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    pub(crate) fn text(text: impl Into<String>) -> Node {
+        Node { value: Value::Text(text.into()), spot: Spot::default() }
+    }
+
+    pub(crate) fn nothing() -> Node {
+        Node { value: Value::Nothing, spot: Spot::default() }
+    }
+
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value as Json;
+        match &self.value {
+            Value::Nothing => Json::Null,
+            Value::Flag(flag) => Json::Bool(*flag),
+            Value::Number(number) => Json::Number(number.clone()),
+            Value::Text(text) => Json::String(text.clone()),
+            Value::List(items) => Json::Array(items.iter().map(Node::to_json).collect()),
+            Value::Map(entries) => {
+                Json::Object(entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect())
+            }
+        }
+    }
+}
+
+/// The text is not YAML. The message never quotes a value, which might be a secret.
+#[derive(Debug)]
+pub(crate) struct Malformed {
+    pub(crate) spot: Spot,
+    pub(crate) message: String,
+}
+
+/// Reads one document. An empty text, or one of comments only, is `Value::Nothing`.
+pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
+    serde_saphyr::from_str_with_options::<Spanned<Plain>>(text, options())
+        .map(node)
+        .map_err(|error| malformed(&error))
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        // `log.level: off` is the name of a level here and not a boolean.
+        strict_booleans: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: MAX_NODES },
+    }
+}
+
+fn malformed(error: &Error) -> Malformed {
+    let error = error.without_snippet();
+    let spot = error.location().map(Spot::from).unwrap_or_default();
+    let message = error.render_with_formatter(&UserMessageFormatter);
+    // The parser ends its sentence with the place, which we put in front.
+    let message = message.split_once(" at line ").map_or(message.as_str(), |(message, _)| message);
+    Malformed { spot, message: message.to_owned() }
+}
+
+fn node(spanned: Spanned<Plain>) -> Node {
+    Node { spot: spanned.referenced.into(), value: spanned.value.0 }
+}
+
+/// What the YAML reader makes of one value; the place around it is added by `Spanned`.
+struct Plain(Value);
+
+impl<'de> Deserialize<'de> for Plain {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Plain, D::Error> {
+        deserializer.deserialize_any(AnyValue).map(Plain)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Nothing)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::Flag(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::Number(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::Number(number.into()))
+    }
+
+    fn visit_i128<E>(self, number: i128) -> Result<Value, E> {
+        Ok(Value::Text(number.to_string()))
+    }
+
+    fn visit_u128<E>(self, number: u128) -> Result<Value, E> {
+        Ok(Value::Text(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(serde_json::Number::from_f64(number)
+            .map_or_else(|| Value::Text(number.to_string()), Value::Number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::Text(text.to_owned()))
+    }
+
+    fn visit_bytes<E>(self, _bytes: &[u8]) -> Result<Value, E> {
+        Ok(Value::Text("binary data".to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element::<Spanned<Plain>>()? {
+            list.push(node(item));
+        }
+        Ok(Value::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut map = Vec::new();
+        while let Some((key, value)) = entries.next_entry::<Spanned<String>, Spanned<Plain>>()? {
+            map.push(Entry { spot: key.referenced.into(), key: plain_key(key.value), node: node(value) });
+        }
+        Ok(Value::Map(map))
+    }
+}
+
+/// Files written for Ruby programs spell their keys `:key:`; both spellings mean the same here.
+fn plain_key(key: String) -> String {
+    match key.strip_prefix(':') {
+        Some(rest) => rest.to_owned(),
+        None => key,
+    }
+}

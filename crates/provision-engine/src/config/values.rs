@@ -1,0 +1,297 @@
+//! The types of single settings, each read from its text once and right from then on.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use secrecy::SecretString;
+
+use super::layers::nature;
+use super::period::Period;
+use super::settings::Kind;
+use super::tree::{Node, Value};
+
+/// A type that a setting can have. The error is the value at fault: the whole one, or one item of a list.
+pub(crate) trait FromNode: Sized {
+    fn read(node: &Node, kind: Kind) -> Result<Self, Box<Node>>;
+}
+
+/// `expected …, got …`, or only the first half where the value is a secret.
+pub(crate) fn complaint(node: &Node, kind: Kind) -> String {
+    let got = match (&node.value, kind) {
+        (Value::Text(_), Kind::Database) => return format!("expected {kind}"),
+        (Value::Text(text), _) => quote(&masked_url(text)),
+        (Value::Number(number), _) => number.to_string(),
+        (Value::Flag(flag), _) => flag.to_string(),
+        (value, _) => nature(value).to_owned(),
+    };
+    format!("expected {kind}, got {got}")
+}
+
+fn quote(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
+}
+
+/// The value as anybody may see it.
+pub(crate) fn shown(node: &Node, kind: Kind) -> serde_json::Value {
+    match (&node.value, kind) {
+        (Value::Text(text), Kind::Database) if !text.starts_with("sqlite:") && !text.contains("://") => {
+            "***".into()
+        }
+        (Value::Text(text), Kind::Database | Kind::Url) => masked_url(text).into(),
+        (Value::Text(text), Kind::Networks | Kind::SomeOf(_)) => items(text).collect(),
+        (Value::Nothing, Kind::Networks | Kind::SomeOf(_)) => serde_json::Value::Array(Vec::new()),
+        _ => node.to_json(),
+    }
+}
+
+/// The items of a list that is written as one text, so that lists fit into variables and flags.
+fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim)
+}
+
+/// A URL without its password. In doubt it hides more: passwords may contain `@` and `/`, and some clients
+/// take them as parameters.
+fn masked_url(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let lower = rest.to_lowercase();
+    if ["password", "passwd", "secret", "token"].iter().any(|word| lower.contains(word)) {
+        return format!("{scheme}://***");
+    }
+    match rest.rsplit_once('@').and_then(|(login, host)| Some((login.split_once(':')?.0, host))) {
+        Some((user, host)) => format!("{scheme}://{user}:***@{host}"),
+        None => text.to_owned(),
+    }
+}
+
+fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
+    match &node.value {
+        Value::Text(text) => parse(text).ok_or_else(|| Box::new(node.clone())),
+        _ => Err(Box::new(node.clone())),
+    }
+}
+
+impl FromNode for bool {
+    fn read(node: &Node, _: Kind) -> Result<bool, Box<Node>> {
+        if let Value::Flag(flag) = node.value { Ok(flag) } else { Err(Box::new(node.clone())) }
+    }
+}
+
+impl FromNode for u64 {
+    fn read(node: &Node, kind: Kind) -> Result<u64, Box<Node>> {
+        match (&node.value, kind) {
+            (Value::Number(number), Kind::Whole(least, most)) => {
+                number.as_u64().filter(|n| (least..=most).contains(n))
+            }
+            _ => None,
+        }
+        .ok_or_else(|| Box::new(node.clone()))
+    }
+}
+
+impl FromNode for usize {
+    fn read(node: &Node, kind: Kind) -> Result<usize, Box<Node>> {
+        u64::read(node, kind)?.try_into().map_err(|_| Box::new(node.clone()))
+    }
+}
+
+impl FromNode for Period {
+    fn read(node: &Node, kind: Kind) -> Result<Period, Box<Node>> {
+        text(node, |text| match kind {
+            Kind::Time(least, most) => text.parse().ok().filter(|period| (least..=most).contains(period)),
+            _ => None,
+        })
+    }
+}
+
+impl FromNode for SocketAddr {
+    fn read(node: &Node, _: Kind) -> Result<SocketAddr, Box<Node>> {
+        text(node, |text| text.parse().ok())
+    }
+}
+
+impl FromNode for PathBuf {
+    fn read(node: &Node, _: Kind) -> Result<PathBuf, Box<Node>> {
+        text(node, |text| (!text.is_empty() && !text.contains('\0')).then(|| PathBuf::from(text)))
+    }
+}
+
+impl<T: FromNode> FromNode for Option<T> {
+    fn read(node: &Node, kind: Kind) -> Result<Option<T>, Box<Node>> {
+        if let Value::Nothing = node.value { Ok(None) } else { T::read(node, kind).map(Some) }
+    }
+}
+
+impl<T: FromNode> FromNode for Vec<T> {
+    fn read(node: &Node, kind: Kind) -> Result<Vec<T>, Box<Node>> {
+        match &node.value {
+            Value::Nothing => Ok(Vec::new()),
+            Value::List(list) => list.iter().map(|item| T::read(item, kind)).collect(),
+            Value::Text(text) => items(text)
+                .map(|item| T::read(&Node { value: Value::Text(item.to_owned()), spot: node.spot }, kind))
+                .collect(),
+            _ => Err(Box::new(node.clone())),
+        }
+    }
+}
+
+/// Which database holds the operations.
+#[derive(Debug, Clone)]
+pub(crate) enum Database {
+    Sqlite(PathBuf),
+    /// The whole URL is secret, because it may contain a password.
+    Postgres(SecretString),
+}
+
+impl FromNode for Database {
+    fn read(node: &Node, _: Kind) -> Result<Database, Box<Node>> {
+        text(node, |text| {
+            let host = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
+            let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
+            match (host, path) {
+                (Some(host), _) if !host.is_empty() => Some(Database::Postgres(SecretString::from(text))),
+                (_, Some(path)) if !path.is_empty() => Some(Database::Sqlite(PathBuf::from(path))),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// The address of an outside system, `http://` or `https://`. Debug output hides a password in it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct HttpUrl(String);
+
+impl HttpUrl {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&masked_url(&self.0))
+    }
+}
+
+impl FromNode for HttpUrl {
+    fn read(node: &Node, _: Kind) -> Result<HttpUrl, Box<Node>> {
+        text(node, |text| {
+            let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
+            let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']);
+            let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+            (has_host && is_clean).then(|| HttpUrl(text.to_owned()))
+        })
+    }
+}
+
+/// An address or a range of addresses such as `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    /// An IPv4 address that arrives on an IPv6 socket counts as the IPv4 address that it is.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no door believes identity headers yet"))]
+    pub(crate) fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                same_start(own.to_bits().into(), other.to_bits().into(), 32 - self.bits)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                same_start(own.to_bits(), other.to_bits(), 128 - self.bits)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn same_start(one: u128, other: u128, free_bits: u8) -> bool {
+    (one ^ other).checked_shr(u32::from(free_bits)).unwrap_or(0) == 0
+}
+
+impl FromStr for Network {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Network, ()> {
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(drop)?)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(drop)?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.unwrap_or(most);
+        if bits <= most { Ok(Network { address, bits }) } else { Err(()) }
+    }
+}
+
+impl FromNode for Network {
+    fn read(node: &Node, _: Kind) -> Result<Network, Box<Node>> {
+        text(node, |text| text.parse().ok())
+    }
+}
+
+/// Which log lines are written, by level and by target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LogFilter(String);
+
+impl LogFilter {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromNode for LogFilter {
+    /// The filter library takes a mistyped level for the name of a target and then logs next to nothing, so
+    /// every part has to end in a level.
+    fn read(node: &Node, _: Kind) -> Result<LogFilter, Box<Node>> {
+        const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+        text(node, |text| {
+            let is_good = text.split(',').all(|part| match part.trim().rsplit_once('=') {
+                Some((target, level)) => !target.is_empty() && LEVELS.contains(&level),
+                None => LEVELS.contains(&part.trim()),
+            });
+            is_good.then(|| LogFilter(text.to_owned()))
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl FromNode for LogFormat {
+    fn read(node: &Node, _: Kind) -> Result<LogFormat, Box<Node>> {
+        text(node, |text| match text {
+            "text" => Some(LogFormat::Text),
+            "json" => Some(LogFormat::Json),
+            _ => None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogOutput {
+    Stdout,
+    Stderr,
+    File,
+    Syslog,
+}
+
+impl FromNode for LogOutput {
+    fn read(node: &Node, _: Kind) -> Result<LogOutput, Box<Node>> {
+        text(node, |text| match text {
+            "stdout" => Some(LogOutput::Stdout),
+            "stderr" => Some(LogOutput::Stderr),
+            "file" => Some(LogOutput::File),
+            "syslog" => Some(LogOutput::Syslog),
+            _ => None,
+        })
+    }
+}

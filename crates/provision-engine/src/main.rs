@@ -1,0 +1,37 @@
+//! The program: one binary that serves, and that talks to a running server.
+
+mod background;
+mod cli;
+mod client;
+mod cmd;
+mod compose;
+mod config;
+mod exit;
+mod key_file;
+mod logs;
+mod output;
+mod paths;
+mod signals;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(usage) => {
+            // Help goes to stdout and is no error; anything else is, and 2 is taken by checks.
+            let exit = if usage.use_stderr() { Exit::ERROR } else { Exit::GOOD };
+            let _ = usage.print();
+            return exit.into();
+        }
+    };
+    match cmd::run(&cli) {
+        Ok(exit) => exit.into(),
+        Err(error) => cmd::report(&error).into(),
+    }
+}

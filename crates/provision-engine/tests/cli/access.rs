@@ -1,0 +1,93 @@
+//! Tokens and keys.
+
+use rustix::process::Signal;
+
+use crate::stage::{Place, until};
+
+#[test]
+fn a_token_may_do_what_its_role_says_and_nothing_more() {
+    let place = Place::new();
+    let server = place.serve(&["--sandbox"]);
+    let token =
+        place.expect(0, &["tokens", "create", "--role", "reader", "--name", "eyes", "--expires", "1h"]);
+    let token = token.out.trim();
+    assert!(token.starts_with("pe_"), "{token}");
+
+    // Elsewhere, so that only the flags and the environment can help.
+    let elsewhere =
+        Place::new().env("PROVISION_ENGINE_SERVER", &server.url).env("PROVISION_ENGINE_TOKEN", token);
+    elsewhere.expect(0, &["operations", "list"]);
+    let id = place.submit(&["--param", "wait_ms=600000"]);
+    for denied in [
+        &["operations", "submit", "demo.hello"][..],
+        &["operations", "submit", "demo.hello", "--count", "3"],
+        &["operations", "cancel", &id],
+        &["tokens", "list"],
+    ] {
+        let ran = elsewhere.expect(6, denied);
+        assert!(ran.err.contains("code: forbidden") && ran.out.is_empty(), "{denied:?}: {ran:?}");
+    }
+    let nobody = Place::new().env("PROVISION_ENGINE_SERVER", &server.url);
+    let ran = nobody.expect(6, &["operations", "list"]);
+    assert!(ran.err.contains("code: unauthenticated") && ran.err.contains("--token"), "{ran:?}");
+    nobody.expect(6, &["--token", "pe_wrong", "operations", "list"]);
+    nobody.expect(0, &["--token", token, "operations", "list"]);
+
+    let listed = place.json(&["tokens", "list"]);
+    assert_eq!(
+        (&listed["items"][1]["name"], &listed["items"][1]["role"]),
+        (&"eyes".into(), &"reader".into())
+    );
+    assert!(
+        place
+            .expect(5, &["tokens", "create", "--role", "admin", "--name", "eyes"])
+            .err
+            .contains("token-exists")
+    );
+    place.expect(1, &["tokens", "create", "--role", "king", "--name", "x"]);
+    place.expect(0, &["tokens", "delete", "eyes"]);
+    elsewhere.expect(6, &["operations", "list"]);
+    place.expect(1, &["tokens", "delete", "eyes"]);
+    assert!(place.expect(5, &["tokens", "delete", "admin"]).err.contains("last-admin"));
+}
+
+#[test]
+fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
+    let place = Place::new();
+    assert_eq!(place.json(&["keys", "list"])["items"], serde_json::json!([]));
+    let server = place.serve(&["--sandbox"]);
+    assert_eq!(place.expect(0, &["keys", "list", "-o", "name"]).out, "k1\n");
+    // Its secret is sealed with the first key and opened after the change.
+    let id = place.submit(&["--param", "wait_ms=3000"]);
+    place.wait_for_phase(&id, "waiting");
+    let rotated = place.expect(0, &["keys", "rotate"]);
+    assert!(
+        rotated.out.contains("k2   seals and opens") && rotated.err.contains("within a minute"),
+        "{rotated:?}"
+    );
+    server.going.signal(Signal::HUP);
+    until("the new key", || server.going.err().contains("read the key ring again active=k2").then_some(()));
+    place.wait_for_phase(&id, "succeeded");
+    place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
+
+    assert!(place.expect(1, &["keys", "forget", "k2"]).err.contains("rotate first"));
+    place.expect(1, &["keys", "forget", "k9"]);
+    place.expect(0, &["keys", "forget", "k1"]);
+    assert_eq!(place.expect(0, &["keys", "list", "-o", "name"]).out, "k2\n");
+    // Nobody has to ask: the server looks by itself.
+    until("the look at the file", || {
+        (server.going.err().matches("read the key ring again").count() > 1).then_some(())
+    });
+}
+
+#[test]
+fn a_lost_key_ring_is_not_silently_replaced() {
+    let place = Place::new();
+    assert_eq!(place.serve(&[]).stop().code, Some(0));
+    std::fs::rename(place.data("keys.json"), place.path("keys.json")).unwrap();
+    let refused = place.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
+    assert!(refused.err.contains("key ring") && refused.err.contains("keys rotate"), "{refused:?}");
+    assert!(!place.data("keys.json").exists());
+    std::fs::rename(place.path("keys.json"), place.data("keys.json")).unwrap();
+    assert_eq!(place.serve(&[]).stop().code, Some(0));
+}

@@ -1,0 +1,11 @@
+//! The real program, as people and scripts use it.
+#![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
+
+mod access;
+mod background;
+mod crashes;
+mod operations;
+mod postgres;
+mod serving;
+mod stage;
+mod words;

@@ -1,0 +1,141 @@
+//! Operations in `PostgreSQL`, for any number of processes.
+
+mod access;
+mod batch;
+mod careful;
+mod claim;
+mod columns;
+mod committer;
+mod connection;
+mod failure;
+mod listener;
+mod pulse;
+mod questions;
+mod reader;
+mod schema;
+mod statements;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::{Event, NodeId, OperationId, Timestamp};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use self::claim::Claimer;
+use self::committer::{Committers, Work};
+use self::connection::{Line, Target};
+use self::pulse::Pulse;
+use crate::draft::Draft;
+use crate::{PRUNE_MAX, rows};
+
+const COMMITTERS_MAX: usize = 8;
+
+/// A few connections, each with its own work, which come back by themselves when they are lost. Meanwhile
+/// everything is answered with `Unavailable` at once.
+///
+/// `sslmode` in the address may be `disable` or `prefer`, both without TLS, or `require`, `verify-ca` or
+/// `verify-full`, which all verify the server with the certificates that this machine trusts.
+pub struct PostgresStore {
+    committers: Committers,
+    claimer: Claimer,
+    pulse: Pulse,
+    reads: Line,
+    errands: Line,
+    bell: Arc<Notify>,
+    listener: JoinHandle<()>,
+}
+
+impl PostgresStore {
+    /// Connects, brings the schema up to date, and starts `committers` of 1 to 8 tasks that write.
+    pub async fn connect(url: &str, committers: usize) -> Result<Arc<PostgresStore>, StoreError> {
+        let target = Arc::new(Target::parse(url)?);
+        schema::migrate(&target).await?;
+        let bell = Arc::new(Notify::new());
+        Ok(Arc::new(PostgresStore {
+            committers: Committers::start(&target, committers.clamp(1, COMMITTERS_MAX), &bell),
+            claimer: Claimer::new(&target),
+            pulse: Pulse::new(&target, &bell),
+            reads: Line::new(&target, reader::READER),
+            errands: Line::new(&target, reader::ERRANDS),
+            listener: tokio::spawn(listener::listen(target, Arc::clone(&bell))),
+            bell,
+        }))
+    }
+
+    /// Brings the schema up to date and answers the versions that were missing. A database that is newer than
+    /// this program is refused and not touched.
+    pub async fn migrate(url: &str) -> Result<Vec<u32>, StoreError> {
+        schema::migrate(&Target::parse(url)?).await
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        // The committers end when nobody can send them anything; the listener would not.
+        self.listener.abort();
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
+        self.pulse.join(node, previous, lease).await
+    }
+
+    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        self.pulse.heartbeat(node, lease).await
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        self.pulse.leave(node).await
+    }
+
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        self.pulse.release(node, ids).await
+    }
+
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
+        self.committers.save(Work::Write(Draft::new(write))).await
+    }
+
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
+        self.claimer.claim(node, now, limit).await
+    }
+
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+        reader::show(&self.reads, id).await
+    }
+
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        reader::list(&self.reads, query).await
+    }
+
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        reader::journal(&self.reads, id, after, limit).await
+    }
+
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        let counted = reader::stats(&self.errands, now).await?;
+        let (commits, writes) = self.committers.counts();
+        Ok(Stats { commits, writes, ..counted })
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let removed = self.errands.write(questions::PRUNE, &[&before.0, &PRUNE_MAX]).await?;
+        let count = removed.first().map_or(0, |row| rows::unsigned(row.get(0)));
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.reads.read(questions::PING, &[]).await.map(drop)
+    }
+
+    fn bell(&self) -> &Notify {
+        &self.bell
+    }
+}

@@ -1,0 +1,68 @@
+//! Tokens and the audit log.
+
+use async_trait::async_trait;
+use engine::store::StoreError;
+use engine::{AccessStore, AuditRow, Timestamp, TokenRow};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::committer::Work;
+use super::questions as sql;
+use crate::rows::{self, TokenText};
+
+#[async_trait]
+impl AccessStore for PostgresStore {
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
+        let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
+        let role = token.role.as_str();
+        let added = self
+            .errands
+            .write(sql::ADD_TOKEN, &[&token.name, &role, &token.digest, &created_at, &expires_at])
+            .await?;
+        Ok(!added.is_empty())
+    }
+
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
+        self.reads.read(sql::FIND_TOKEN, &[&digest]).await?.first().map(token).transpose()
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.reads.read(sql::TOKENS, &[]).await?.iter().map(token).collect()
+    }
+
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(!self.errands.write(sql::REMOVE_TOKEN, &[&name]).await?.is_empty())
+    }
+
+    /// Goes the way of all writes, because there may be as many of them.
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        self.committers.save(Work::Audit(row.clone())).await.map(drop)
+    }
+
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        let found = self.reads.read(sql::AUDIT_LOG, &[&rows::rows(limit)]).await?;
+        Ok(found.iter().map(audit_row).collect())
+    }
+}
+
+fn token(row: &Row) -> Result<TokenRow, StoreError> {
+    let found = TokenText {
+        name: row.get(0),
+        role: row.get(1),
+        digest: row.get(2),
+        created_at: row.get(3),
+        expires_at: row.get(4),
+    };
+    found.read()
+}
+
+fn audit_row(row: &Row) -> AuditRow {
+    AuditRow {
+        at: Timestamp(row.get(0)),
+        who: row.get(1),
+        action: row.get(2),
+        target: row.get(3),
+        result: row.get(4),
+        request: row.get(5),
+    }
+}

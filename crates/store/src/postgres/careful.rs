@@ -1,0 +1,200 @@
+//! Writes that need a look first: wishes, signals, and creates whose key or resource somebody else has.
+
+use engine::store::{Create, QUEUED, Receipt, StoreError, Wish, Write};
+use engine::{OperationId, Phase, Timestamp};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::connection::{Param, Session, Unfinished};
+use super::failure::Failure;
+use super::statements as sql;
+use crate::draft::Draft;
+use crate::rows::{self, signed};
+use crate::rules::{self, Finished, Standing};
+
+/// Others may change what we looked at before we lock it; then we look again.
+const LOOKS_MAX: usize = 5;
+
+/// What became of a write, and whether something is free to be claimed because of it.
+type Ruled = (Receipt, bool);
+
+/// All of them in one transaction, one after the other. Answers also whether anything is free to be claimed.
+pub(super) async fn run(session: &Session, drafts: &[&Draft]) -> Result<(Vec<Receipt>, bool), Failure> {
+    let unfinished = Unfinished::new(session);
+    match transaction(session, drafts).await {
+        Ok(ruled) => {
+            unfinished.finished();
+            Ok(ruled)
+        }
+        Err(failure) => {
+            if !matches!(failure, Failure::Down(_)) && session.say(sql::ROLLBACK).await.is_ok() {
+                unfinished.finished();
+            }
+            Err(failure)
+        }
+    }
+}
+
+async fn transaction(session: &Session, drafts: &[&Draft]) -> Result<(Vec<Receipt>, bool), Failure> {
+    session.say(sql::BEGIN).await?;
+    let signalled = |draft: &&Draft| match &draft.write {
+        Write::Signal { key, .. } => Some(key.clone()),
+        _ => None,
+    };
+    let keys: Vec<String> = drafts.iter().filter_map(signalled).collect();
+    session.query_if(!keys.is_empty(), sql::LOCK_KEYS, &[&keys]).await?;
+    let mut receipts = Vec::with_capacity(drafts.len());
+    let mut rings = false;
+    for draft in drafts {
+        let (receipt, frees) = one(session, draft).await?;
+        receipts.push(receipt);
+        rings |= frees;
+    }
+    session.query_if(rings, sql::TELL, &[]).await?;
+    session.say(sql::COMMIT).await?;
+    Ok((receipts, rings))
+}
+
+async fn one(session: &Session, draft: &Draft) -> Result<Ruled, Failure> {
+    match &draft.write {
+        Write::Create(create) => contested_create(session, create, &draft.body).await,
+        Write::Wish { id, wish } => wished(session, *id, wish).await,
+        Write::Signal { key, payload, at } => signalled(session, key, payload, *at).await,
+        Write::Append(_) | Write::Park(_) | Write::Finish(_) => {
+            Err(Failure::Data(StoreError::Refused("this write needs no care".into())))
+        }
+    }
+}
+
+fn too_busy() -> Failure {
+    Failure::Clash("others change the same operation again and again".into())
+}
+
+async fn contested_create(session: &Session, create: &Create, body: &str) -> Result<Ruled, Failure> {
+    if let Some(receipt) = take_key(session, create).await? {
+        return Ok((receipt, false));
+    }
+    for _ in 0..LOOKS_MAX {
+        let holder = holder(session, create.resource.as_deref()).await?;
+        if let (Some(holder), false) = (holder, create.queue) {
+            if let Some(same) = &create.idempotency {
+                session.execute(sql::UNUSE_KEY, &[&same.scope, &same.key, &create.id.0]).await?;
+            }
+            return Ok((Receipt::Busy(holder), false));
+        }
+        let queued = holder.is_some();
+        if insert(session, create, queued).await? {
+            let (seq, at) = (signed(create.event.seq)?, create.event.at.0);
+            let event: [Param<'_>; 4] = [&vec![create.id.0], &vec![seq], &vec![at], &vec![body]];
+            session.execute(sql::APPEND, &event).await?;
+            return Ok((Receipt::Saved, !queued && create.owner.is_none()));
+        }
+    }
+    Err(too_busy())
+}
+
+/// The answer when the key was used before.
+async fn take_key(session: &Session, create: &Create) -> Result<Option<Receipt>, Failure> {
+    let Some(same) = &create.idempotency else { return Ok(None) };
+    let (id, at) = (create.id.0, create.created_at.0);
+    for _ in 0..LOOKS_MAX {
+        if session.execute(sql::USE_KEY, &[&same.scope, &same.key, &id, &same.digest, &at]).await? > 0 {
+            return Ok(None);
+        }
+        let found = session.query(sql::KEY_USED, &[&same.scope, &same.key]).await?;
+        if let Some(row) = found.first() {
+            return Ok(Some(rules::used_before(same, OperationId(row.get(0)), row.get(1))));
+        }
+    }
+    Err(too_busy())
+}
+
+async fn holder(session: &Session, resource: Option<&str>) -> Result<Option<OperationId>, Failure> {
+    let Some(resource) = resource else { return Ok(None) };
+    let found = session.query(sql::HOLDER, &[&resource]).await?;
+    Ok(found.first().map(|row| OperationId(row.get(0))))
+}
+
+/// `false` when somebody else got the resource after we looked.
+async fn insert(session: &Session, create: &Create, queued: bool) -> Result<bool, Failure> {
+    let owner = create.owner.filter(|_| !queued).map(|node| node.0);
+    let due_at = (!queued && owner.is_none()).then_some(create.created_at.0);
+    let phase = if owner.is_some() { Phase::Running } else { Phase::Pending };
+    let made = session
+        .execute(
+            sql::CREATE_ONE,
+            &[
+                &create.id.0,
+                &create.workflow,
+                &create.tenant,
+                &create.resource,
+                &create.params,
+                &phase.as_str(),
+                &owner,
+                &queued,
+                &due_at,
+                &create.deadline_at.0,
+                &create.created_at.0,
+                &queued.then_some(QUEUED),
+            ],
+        )
+        .await?;
+    Ok(made > 0)
+}
+
+async fn wished(session: &Session, id: OperationId, wish: &Wish) -> Result<Ruled, Failure> {
+    for _ in 0..LOOKS_MAX {
+        if let Some(row) = session.query(sql::STANDING, &[&id.0]).await?.first() {
+            let standing =
+                Standing { phase: rows::phase(row.get(0))?, queued: row.get(1), owned: row.get(2) };
+            let heard = match standing.hear(wish) {
+                Ok(heard) => heard,
+                Err(receipt) => return Ok((receipt, false)),
+            };
+            let text = rows::wish_text(wish)?;
+            let change: [Param<'_>; 5] = [&id.0, &text, &wish.at.0, &heard.leaves_queue, &heard.wakes];
+            session.execute(sql::WISH, &change).await?;
+            return Ok((Receipt::Saved, heard.wakes));
+        }
+        if let Some(ruled) = revived(session, id.0, wish).await? {
+            return Ok(ruled);
+        }
+        // It is in neither table: there is none, or it moved from one to the other between our looks.
+        if session.query(sql::IS_THERE, &[&id.0]).await?.is_empty() {
+            return Ok((Receipt::NoSuchOperation, false));
+        }
+    }
+    Err(too_busy())
+}
+
+/// `None` when it is not in the archive, or cannot be moved right now.
+async fn revived(session: &Session, id: Uuid, wish: &Wish) -> Result<Option<Ruled>, Failure> {
+    let found = session.query(sql::FINISHED, &[&id]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let finished = Finished {
+        phase: rows::phase(row.get(0))?,
+        created_at: Timestamp(row.get(1)),
+        deadline_at: Timestamp(row.get(2)),
+    };
+    let (phase, deadline_at) = match finished.revive(wish) {
+        Ok(revived) => revived,
+        Err(receipt) => return Ok(Some((receipt, false))),
+    };
+    if let Some(holder) = holder(session, row.get(3)).await? {
+        return Ok(Some((Receipt::Busy(holder), false)));
+    }
+    let text = rows::wish_text(wish)?;
+    let made =
+        session.execute(sql::REVIVE, &[&id, &phase.as_str(), &wish.at.0, &deadline_at.0, &text]).await?;
+    if made == 0 {
+        return Ok(None);
+    }
+    session.execute(sql::UNARCHIVE, &[&id]).await?;
+    Ok(Some((Receipt::Saved, true)))
+}
+
+async fn signalled(session: &Session, key: &str, payload: &Value, at: Timestamp) -> Result<Ruled, Failure> {
+    let woken = session.execute(sql::WAKE, &[&key, &at.0]).await?;
+    session.execute(sql::SIGNAL, &[&key, &payload.to_string(), &at.0]).await?;
+    Ok((Receipt::Woke(usize::try_from(woken).unwrap_or(usize::MAX)), woken > 0))
+}

@@ -1,0 +1,220 @@
+//! Taking what is due, fairly between tenants, while other processes do the same.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::store::{Claims, StoreError};
+use engine::{Body, NodeId, Timestamp};
+use tokio::sync::Mutex;
+use tokio_postgres::Row;
+use tracing::error;
+use uuid::Uuid;
+
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Session, Target, Unfinished};
+use super::failure::Failure;
+use super::statements as sql;
+use crate::fair::{self, PROBES_MAX, Probe, Turns};
+use crate::rows::{self, ClaimedRow, EventRow, Unreadable, signed};
+
+pub(super) const CLAIMER: Role = Role {
+    settings: BY_KEY,
+    statements: &[
+        sql::LOOK,
+        sql::NEXT_DUE,
+        sql::LOCK_OLDEST,
+        sql::LOCK_OF_TENANTS,
+        sql::PROBE,
+        sql::TAKE,
+        sql::ADOPT,
+        sql::EVENTS,
+        sql::PUT_DOWN_BROKEN,
+    ],
+};
+
+/// An old owner may append in the very moment in which we adopt; then we look again.
+const TRIES_MAX: usize = 4;
+
+pub(super) struct Claimer {
+    line: Line,
+    /// Also makes claims take turns: a connection has one transaction at a time.
+    turns: Mutex<Turns>,
+}
+
+/// What one claim is about.
+#[derive(Clone, Copy)]
+struct Asked {
+    node: NodeId,
+    now: Timestamp,
+    limit: usize,
+}
+
+impl Claimer {
+    pub(super) fn new(target: &Arc<Target>) -> Claimer {
+        Claimer { line: Line::new(target, CLAIMER), turns: Mutex::default() }
+    }
+
+    pub(super) async fn claim(
+        &self,
+        node: NodeId,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<Claims, StoreError> {
+        let mut turns = self.turns.lock().await;
+        let asked = Asked { node, now, limit };
+        let more = rows::rows(limit.saturating_add(1));
+        let look = self.line.read(sql::LOOK, &[&node.0, &now.0, &more]).await?;
+        let Some(look) = look.first() else { return Err(StoreError::Fenced) };
+        let (is_known, due): (bool, i64) = (look.get(0), look.get(1));
+        if !is_known {
+            return Err(StoreError::Fenced);
+        }
+        if due == 0 || limit == 0 {
+            return Ok(Claims {
+                operations: Vec::new(),
+                next_due: look.get::<_, Option<i64>>(2).map(Timestamp),
+            });
+        }
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            match self.attempt(&mut turns, asked, due == more).await {
+                Err(Failure::Clash(_) | Failure::Data(StoreError::Fenced)) if tries < TRIES_MAX => {}
+                // The node was known a moment ago, so this is not about the node.
+                Err(Failure::Data(StoreError::Fenced)) => {
+                    return Err(StoreError::Unavailable("an old owner keeps writing".into()));
+                }
+                done => return Ok(done?),
+            }
+        }
+    }
+
+    async fn attempt(&self, turns: &mut Turns, asked: Asked, crowded: bool) -> Result<Claims, Failure> {
+        let session = self.line.session().await.map_err(Failure::Down)?;
+        let unfinished = Unfinished::new(&session);
+        let work = transaction(&session, turns, asked, crowded);
+        let done = session.in_time(BATCH_TIMEOUT, work).await.flatten();
+        let is_clean = match &done {
+            Ok(_) => true,
+            Err(Failure::Down(_)) => false,
+            Err(_) => session.say(sql::ROLLBACK).await.is_ok(),
+        };
+        if is_clean {
+            unfinished.finished();
+        }
+        done
+    }
+}
+
+async fn transaction(
+    session: &Session,
+    turns: &mut Turns,
+    asked: Asked,
+    crowded: bool,
+) -> Result<Claims, Failure> {
+    session.say(sql::BEGIN).await?;
+    let chosen = if crowded {
+        fairly(session, turns, asked).await?
+    } else {
+        oldest(session, asked, asked.limit, &[]).await?
+    };
+    let taken = take(session, &chosen, asked).await?;
+    let mut operations = Vec::with_capacity(taken.len());
+    let mut broken = Vec::new();
+    for row in taken {
+        match row.read() {
+            Ok(claimed) => operations.push(claimed),
+            Err(unreadable) => broken.push(unreadable),
+        }
+    }
+    if !broken.is_empty() {
+        put_down(session, &broken).await?;
+    }
+    let next = session.query(sql::NEXT_DUE, &[]).await?;
+    session.say(sql::COMMIT).await?;
+    Ok(Claims { operations, next_due: next.first().map(|row| Timestamp(row.get(0))) })
+}
+
+/// Locks the oldest that nobody else is just claiming.
+async fn oldest(session: &Session, asked: Asked, most: usize, but: &[Uuid]) -> Result<Vec<Uuid>, Failure> {
+    let found = session.query(sql::LOCK_OLDEST, &[&asked.now.0, &rows::rows(most), &but]).await?;
+    Ok(found.iter().map(|row| row.get(0)).collect())
+}
+
+/// Locks as many as the limit allows: a share for each tenant, and what is left over by age.
+async fn fairly(session: &Session, turns: &mut Turns, asked: Asked) -> Result<Vec<Uuid>, Failure> {
+    let onward = probe(session, turns.start(), asked.now, PROBES_MAX).await?;
+    let anew = match PROBES_MAX - onward.len() {
+        0 => Vec::new(),
+        most => probe(session, "", asked.now, most).await?,
+    };
+    let tenants = turns.in_turn(onward, anew);
+    let share = rows::rows(fair::share(asked.limit, tenants.len()));
+    let limit = rows::rows(asked.limit);
+    let found = session.query(sql::LOCK_OF_TENANTS, &[&tenants, &asked.now.0, &share, &limit]).await?;
+    if let Some(last) = found.last() {
+        turns.served(last.get(1));
+    }
+    let mut chosen: Vec<Uuid> = found.iter().map(|row| row.get(0)).collect();
+    if chosen.len() < asked.limit {
+        chosen.extend(oldest(session, asked, asked.limit - chosen.len(), &chosen).await?);
+    }
+    Ok(chosen)
+}
+
+async fn probe(session: &Session, start: &str, now: Timestamp, most: usize) -> Result<Vec<Probe>, Failure> {
+    let found = session.query(sql::PROBE, &[&start, &rows::rows(most)]).await?;
+    let read = |row: &Row| Probe { tenant: row.get(0), due: row.get::<_, i64>(1) <= now.0 };
+    Ok(found.iter().map(read).collect())
+}
+
+/// Makes locked operations ours, in the order in which they were chosen.
+async fn take(session: &Session, chosen: &[Uuid], asked: Asked) -> Result<Vec<ClaimedRow>, Failure> {
+    let taken = session.query(sql::TAKE, &[&chosen, &asked.node.0]).await?;
+    let mut by_id: HashMap<Uuid, ClaimedRow> =
+        taken.iter().map(claimed_row).map(|row| (row.id, row)).collect();
+    let orphans: Vec<Uuid> = by_id.values().filter(|row| row.orphaned).map(|row| row.id).collect();
+    if !orphans.is_empty() {
+        let adopted = Body::Adopted { node: asked.node }.to_text();
+        session.execute(sql::ADOPT, &[&orphans, &asked.now.0, &adopted]).await?;
+    }
+    let after = chosen.iter().map(|id| by_id.get(id).map_or(Ok(0), |row| signed(row.memory_seq)));
+    let after = after.collect::<Result<Vec<i32>, StoreError>>()?;
+    for event in session.query(sql::EVENTS, &[&chosen, &after]).await? {
+        if let Some(row) = by_id.get_mut(&event.get(0)) {
+            let seq = rows::unsigned(event.get::<_, i32>(1).into());
+            row.events.push(EventRow { seq, at: event.get(2), body: event.get(3) });
+        }
+    }
+    Ok(chosen.iter().filter_map(|id| by_id.remove(id)).collect())
+}
+
+fn claimed_row(row: &Row) -> ClaimedRow {
+    ClaimedRow {
+        id: row.get(0),
+        workflow: row.get(1),
+        tenant: row.get(2),
+        resource: row.get(3),
+        params: row.get(4),
+        phase: row.get(5),
+        created_at: row.get(6),
+        deadline_at: row.get(7),
+        epoch: row.get(8),
+        memory: row.get(9),
+        memory_seq: rows::unsigned(row.get::<_, i32>(10).into()),
+        orphaned: row.get(11),
+        wish: row.get(12),
+        signal: row.get::<_, Option<String>>(13).zip(row.get(14)),
+        events: Vec::new(),
+    }
+}
+
+/// What cannot be read stops nobody else: it waits for a person.
+async fn put_down(session: &Session, broken: &[Unreadable]) -> Result<(), Failure> {
+    for Unreadable { id, reason } in broken {
+        error!(operation.id = %id, "operation {id} is stuck: {reason}");
+    }
+    let ids: Vec<Uuid> = broken.iter().map(|broken| broken.id).collect();
+    let reasons: Vec<&str> = broken.iter().map(|broken| broken.reason.as_str()).collect();
+    session.execute(sql::PUT_DOWN_BROKEN, &[&ids, &reasons]).await?;
+    Ok(())
+}

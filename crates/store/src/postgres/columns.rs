@@ -1,0 +1,222 @@
+//! What a batch writes, as arrays: one for each column.
+
+use engine::AuditRow;
+use engine::store::{Create, Finish, Park, StoreError};
+use uuid::Uuid;
+
+use super::connection::Param;
+use crate::draft::Draft;
+use crate::rows::signed;
+
+/// Events of operations that exist.
+#[derive(Default)]
+pub(super) struct Journal<'a> {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) seqs: Vec<i32>,
+    pub(super) ats: Vec<i64>,
+    pub(super) bodies: Vec<&'a str>,
+}
+
+impl<'a> Journal<'a> {
+    pub(super) fn add(&mut self, id: Uuid, draft: &'a Draft) -> Result<(), StoreError> {
+        let Some(event) = draft.event() else { return Ok(()) };
+        self.ids.push(id);
+        self.seqs.push(signed(event.seq)?);
+        self.ats.push(event.at.0);
+        self.bodies.push(&draft.body);
+        Ok(())
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 4] {
+        [&self.ids, &self.seqs, &self.ats, &self.bodies]
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Creates<'a> {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) workflows: Vec<&'a str>,
+    pub(super) tenants: Vec<&'a str>,
+    pub(super) resources: Vec<Option<&'a str>>,
+    pub(super) params: Vec<&'a str>,
+    pub(super) created_ats: Vec<i64>,
+    pub(super) deadline_ats: Vec<i64>,
+    pub(super) owners: Vec<Option<Uuid>>,
+    pub(super) seqs: Vec<i32>,
+    pub(super) ats: Vec<i64>,
+    pub(super) bodies: Vec<&'a str>,
+    pub(super) scopes: Vec<Option<&'a str>>,
+    pub(super) keys: Vec<Option<&'a str>>,
+    pub(super) digests: Vec<Option<&'a str>>,
+}
+
+impl<'a> Creates<'a> {
+    pub(super) fn add(&mut self, create: &'a Create, draft: &'a Draft) -> Result<(), StoreError> {
+        self.seqs.push(signed(create.event.seq)?);
+        self.ids.push(create.id.0);
+        self.workflows.push(&create.workflow);
+        self.tenants.push(&create.tenant);
+        self.resources.push(create.resource.as_deref());
+        self.params.push(&create.params);
+        self.created_ats.push(create.created_at.0);
+        self.deadline_ats.push(create.deadline_at.0);
+        self.owners.push(create.owner.map(|node| node.0));
+        self.ats.push(create.event.at.0);
+        self.bodies.push(&draft.body);
+        let same = create.idempotency.as_ref();
+        self.scopes.push(same.map(|same| same.scope.as_str()));
+        self.keys.push(same.map(|same| same.key.as_str()));
+        self.digests.push(same.map(|same| same.digest.as_str()));
+        Ok(())
+    }
+
+    /// Whether one of them may take its key and then not get its resource.
+    pub(super) fn may_waste_keys(&self) -> bool {
+        self.keys.iter().zip(&self.resources).any(|(key, resource)| key.is_some() && resource.is_some())
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 14] {
+        [
+            &self.ids,
+            &self.workflows,
+            &self.tenants,
+            &self.resources,
+            &self.params,
+            &self.created_ats,
+            &self.deadline_ats,
+            &self.owners,
+            &self.seqs,
+            &self.ats,
+            &self.bodies,
+            &self.scopes,
+            &self.keys,
+            &self.digests,
+        ]
+    }
+}
+
+/// Phases that change while an operation runs.
+#[derive(Default)]
+pub(super) struct Phases<'a> {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) phases: Vec<&'a str>,
+}
+
+impl Phases<'_> {
+    pub(super) fn params(&self) -> [Param<'_>; 2] {
+        [&self.ids, &self.phases]
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Parks<'a> {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) nodes: Vec<Uuid>,
+    pub(super) epochs: Vec<i64>,
+    pub(super) phases: Vec<&'a str>,
+    pub(super) heard: Vec<Option<i64>>,
+    pub(super) keys: Vec<Option<&'a str>>,
+    pub(super) due_ats: Vec<Option<i64>>,
+    pub(super) steps: Vec<Option<&'a str>>,
+    pub(super) reasons: Vec<Option<&'a str>>,
+    pub(super) memories: Vec<Option<&'a str>>,
+    pub(super) memory_seqs: Vec<Option<i32>>,
+}
+
+impl<'a> Parks<'a> {
+    pub(super) fn add(&mut self, park: &'a Park) -> Result<(), StoreError> {
+        let memory = park.memory.as_ref();
+        self.memory_seqs.push(memory.map(|(_, seq)| signed(*seq)).transpose()?);
+        self.memories.push(memory.map(|(memory, _)| memory.as_str()));
+        self.ids.push(park.hold.id.0);
+        self.nodes.push(park.hold.node.0);
+        self.epochs.push(park.hold.epoch);
+        self.phases.push(park.phase.as_str());
+        self.heard.push(park.heard.map(|at| at.0));
+        self.keys.push(park.key.as_deref());
+        self.due_ats.push(park.due_at.map(|at| at.0));
+        self.steps.push(park.step.as_deref());
+        self.reasons.push(park.reason.as_deref());
+        Ok(())
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 11] {
+        [
+            &self.ids,
+            &self.nodes,
+            &self.epochs,
+            &self.phases,
+            &self.heard,
+            &self.keys,
+            &self.due_ats,
+            &self.steps,
+            &self.reasons,
+            &self.memories,
+            &self.memory_seqs,
+        ]
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Finishes<'a> {
+    pub(super) ids: Vec<Uuid>,
+    pub(super) nodes: Vec<Uuid>,
+    pub(super) epochs: Vec<i64>,
+    pub(super) phases: Vec<&'a str>,
+    pub(super) ats: Vec<i64>,
+    pub(super) causes: Vec<Option<&'a str>>,
+    pub(super) memories: Vec<&'a str>,
+    pub(super) seqs: Vec<i32>,
+}
+
+impl<'a> Finishes<'a> {
+    pub(super) fn add(&mut self, finish: &'a Finish) -> Result<(), StoreError> {
+        self.seqs.push(signed(finish.seq)?);
+        self.ids.push(finish.hold.id.0);
+        self.nodes.push(finish.hold.node.0);
+        self.epochs.push(finish.hold.epoch);
+        self.phases.push(finish.phase.as_str());
+        self.ats.push(finish.at.0);
+        self.causes.push(finish.cause.as_deref());
+        self.memories.push(&finish.memory);
+        Ok(())
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 8] {
+        [
+            &self.ids,
+            &self.nodes,
+            &self.epochs,
+            &self.phases,
+            &self.ats,
+            &self.causes,
+            &self.memories,
+            &self.seqs,
+        ]
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Audits<'a> {
+    pub(super) ats: Vec<i64>,
+    pub(super) whos: Vec<&'a str>,
+    pub(super) actions: Vec<&'a str>,
+    pub(super) targets: Vec<&'a str>,
+    pub(super) results: Vec<&'a str>,
+    pub(super) requests: Vec<&'a str>,
+}
+
+impl<'a> Audits<'a> {
+    pub(super) fn add(&mut self, row: &'a AuditRow) {
+        self.ats.push(row.at.0);
+        self.whos.push(&row.who);
+        self.actions.push(&row.action);
+        self.targets.push(&row.target);
+        self.results.push(&row.result);
+        self.requests.push(&row.request);
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 6] {
+        [&self.ats, &self.whos, &self.actions, &self.targets, &self.results, &self.requests]
+    }
+}

@@ -1,0 +1,343 @@
+//! Everybody's writes, many to a transaction.
+//!
+//! A committer takes everything that is queued, writes it, and answers each caller after the commit. An
+//! operation has at most one write under way, because whoever runs it waits for the answer.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use engine::AuditRow;
+use engine::store::{Receipt, StoreError, Write};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::warn;
+use uuid::Uuid;
+
+use super::batch::{Answer, Batch};
+use super::careful;
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Target};
+use super::failure::Failure;
+use super::statements as sql;
+use crate::draft::Draft;
+use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
+
+/// One committer serves this many writes under way best, and two the next.
+const ONE_BELOW: usize = 32;
+const TWO_BELOW: usize = 1000;
+/// How often the same is tried when others are in the way.
+const CLASHES_MAX: usize = 5;
+
+pub(super) const COMMITTER: Role = Role {
+    settings: BY_KEY,
+    statements: &[
+        sql::APPEND,
+        sql::GIVEN,
+        sql::CREATE,
+        sql::UNUSE_KEYS,
+        sql::SET_PHASES,
+        sql::TAKE_SIGNALS,
+        sql::PARK,
+        sql::FINISH,
+        sql::PROMOTE,
+        sql::AUDIT,
+        sql::TELL,
+        sql::SHARE_KEYS,
+        sql::LOCK_KEYS,
+        sql::KEY_USED,
+        sql::USE_KEY,
+        sql::UNUSE_KEY,
+        sql::HOLDER,
+        sql::CREATE_ONE,
+        sql::STANDING,
+        sql::WISH,
+        sql::FINISHED,
+        sql::IS_THERE,
+        sql::REVIVE,
+        sql::UNARCHIVE,
+        sql::WAKE,
+        sql::SIGNAL,
+    ],
+};
+
+pub(super) enum Work {
+    Write(Draft),
+    Audit(AuditRow),
+}
+
+impl Work {
+    fn draft(&self) -> Option<&Draft> {
+        match self {
+            Work::Write(draft) => Some(draft),
+            Work::Audit(_) => None,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Work::Write(draft) => draft.weight(),
+            Work::Audit(row) => row.request.len() + row.result.len() + row.target.len(),
+        }
+    }
+
+    /// Two writes with the same answer here must not be in the same statement.
+    fn operation(&self) -> Option<Uuid> {
+        self.draft().and_then(Draft::operation).map(|id| id.0)
+    }
+
+    /// What needs a look before it is written, and so is done one after the other.
+    fn needs_care(&self) -> bool {
+        matches!(self, Work::Write(Draft { write: Write::Wish { .. } | Write::Signal { .. }, .. }))
+    }
+
+    fn spread(&self) -> usize {
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Work::Write(Draft { write: Write::Wish { id, .. }, .. }) => id.hash(&mut hasher),
+            Work::Write(Draft { write: Write::Signal { key, .. }, .. }) => key.hash(&mut hasher),
+            other => other.operation().hash(&mut hasher),
+        }
+        usize::try_from(hasher.finish() >> 32).unwrap_or_default()
+    }
+}
+
+pub(super) struct Job {
+    pub(super) work: Work,
+    caller: oneshot::Sender<Result<Receipt, StoreError>>,
+}
+
+impl Job {
+    fn answer(self, answer: Result<Receipt, StoreError>) {
+        // Whoever asked may have gone away; what is saved stays saved.
+        let _ = self.caller.send(answer);
+    }
+}
+
+#[derive(Default)]
+struct Counters {
+    under_way: AtomicUsize,
+    commits: AtomicU64,
+    writes: AtomicU64,
+}
+
+pub(super) struct Committers {
+    queues: Vec<mpsc::UnboundedSender<Job>>,
+    counters: Arc<Counters>,
+}
+
+/// Counts a write as under way until its caller has the answer or has gone.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Committers {
+    pub(super) fn start(target: &Arc<Target>, count: usize, bell: &Arc<Notify>) -> Committers {
+        let counters = Arc::new(Counters::default());
+        let start = |_| {
+            let (queue, jobs) = mpsc::unbounded_channel();
+            let desk = Desk {
+                line: Line::new(target, COMMITTER),
+                jobs,
+                waiting: VecDeque::new(),
+                bell: Arc::clone(bell),
+                counters: Arc::clone(&counters),
+            };
+            tokio::spawn(desk.work());
+            queue
+        };
+        Committers { queues: (0..count).map(start).collect(), counters: Arc::clone(&counters) }
+    }
+
+    pub(super) async fn save(&self, work: Work) -> Result<Receipt, StoreError> {
+        let under_way = self.counters.under_way.fetch_add(1, Ordering::Relaxed);
+        let _counted = UnderWay(&self.counters.under_way);
+        let useful = match under_way {
+            _ if under_way < ONE_BELOW => 1,
+            _ if under_way < TWO_BELOW => 2,
+            _ => self.queues.len(),
+        };
+        let chosen = work.spread() % useful.min(self.queues.len());
+        let gone = || StoreError::Unavailable("the committer is gone".into());
+        let (caller, answer) = oneshot::channel();
+        self.queues[chosen].send(Job { work, caller }).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Transactions so far, and the writes in them.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.counters.commits.load(Ordering::Relaxed), self.counters.writes.load(Ordering::Relaxed))
+    }
+}
+
+/// What one committer has on its desk.
+struct Desk {
+    line: Line,
+    jobs: mpsc::UnboundedReceiver<Job>,
+    /// Taken from the queue but not for this batch.
+    waiting: VecDeque<Job>,
+    bell: Arc<Notify>,
+    counters: Arc<Counters>,
+}
+
+impl Desk {
+    async fn work(mut self) {
+        while let Some(batch) = self.gather().await {
+            let (mut careful, plain): (Vec<Job>, Vec<Job>) =
+                batch.into_iter().partition(|job| job.work.needs_care());
+            careful.extend(self.settle(plain).await);
+            self.settle_carefully(careful).await;
+        }
+    }
+
+    /// Everything that is queued, up to a limit, with no operation twice.
+    async fn gather(&mut self) -> Option<Vec<Job>> {
+        let first = match self.waiting.pop_front() {
+            Some(job) => job,
+            None => self.jobs.recv().await?,
+        };
+        let mut weight = first.work.weight();
+        let mut seen: HashSet<Uuid> = first.work.operation().into_iter().collect();
+        let mut batch = vec![first];
+        let mut left = VecDeque::new();
+        while batch.len() < BATCH_WRITES_MAX && weight < BATCH_BYTES_MAX {
+            let Some(job) = self.waiting.pop_front().or_else(|| self.jobs.try_recv().ok()) else { break };
+            if job.work.operation().is_some_and(|id| !seen.insert(id)) {
+                left.push_back(job);
+                continue;
+            }
+            weight += job.work.weight();
+            batch.push(job);
+        }
+        left.append(&mut self.waiting);
+        self.waiting = left;
+        Some(batch)
+    }
+
+    /// Writes in as few transactions as possible. What is not acceptable is looked for by halves, so that it
+    /// costs only its own operation. Answers those that have to be looked at one by one.
+    async fn settle(&mut self, jobs: Vec<Job>) -> Vec<Job> {
+        let mut contested = Vec::new();
+        let mut parts = vec![jobs];
+        let mut clashes = 0;
+        while let Some(mut part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match self.attempt(&part).await {
+                Ok(answers) => contested.extend(deliver(part, answers)),
+                Err(Failure::Clash(_)) if clashes < CLASHES_MAX => {
+                    clashes += 1;
+                    parts.push(part);
+                }
+                Err(Failure::Data(StoreError::Fenced)) if part.len() > 1 => {
+                    let before = part.len();
+                    part = self.without_fenced(part).await;
+                    if part.len() == before {
+                        parts.push(part.split_off(before / 2));
+                    }
+                    parts.push(part);
+                }
+                Err(Failure::Data(_)) if part.len() > 1 => {
+                    parts.push(part.split_off(part.len() / 2));
+                    parts.push(part);
+                }
+                Err(failure) => refuse(part, &StoreError::from(failure)),
+            }
+        }
+        contested
+    }
+
+    async fn attempt(&self, part: &[Job]) -> Result<Vec<Answer>, Failure> {
+        let batch = Batch::new(part)?;
+        let session = self.line.session().await.map_err(Failure::Down)?;
+        let written = session.in_time(BATCH_TIMEOUT, Box::pin(batch.run(&session))).await??;
+        self.count(part.len());
+        if written.rings {
+            self.bell.notify_one();
+        }
+        Ok(written.answers)
+    }
+
+    /// Answers those whose number was given before, and keeps the rest.
+    async fn without_fenced(&self, part: Vec<Job>) -> Vec<Job> {
+        let Ok(batch) = Batch::new(&part) else { return part };
+        let Ok(session) = self.line.session().await else { return part };
+        let found = session.in_time(BATCH_TIMEOUT, batch.given(&session)).await;
+        let given: HashSet<Uuid> = found.into_iter().flatten().flatten().collect();
+        let mut rest = Vec::with_capacity(part.len());
+        for job in part {
+            let is_create = matches!(&job.work, Work::Write(Draft { write: Write::Create(_), .. }));
+            match job.work.operation() {
+                Some(id) if !is_create && given.contains(&id) => job.answer(Err(StoreError::Fenced)),
+                _ => rest.push(job),
+            }
+        }
+        rest
+    }
+
+    /// One after the other in one transaction; each in its own when one of them fails.
+    async fn settle_carefully(&self, jobs: Vec<Job>) {
+        let mut parts = vec![jobs];
+        let mut clashes = 0;
+        while let Some(part) = parts.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            match self.attempt_carefully(&part).await {
+                Ok(receipts) => {
+                    for (job, receipt) in part.into_iter().zip(receipts) {
+                        job.answer(Ok(receipt));
+                    }
+                }
+                Err(Failure::Clash(_)) if clashes < CLASHES_MAX => {
+                    clashes += 1;
+                    parts.push(part);
+                }
+                Err(Failure::Data(_)) if part.len() > 1 => {
+                    parts.extend(part.into_iter().rev().map(|job| vec![job]));
+                }
+                Err(failure) => refuse(part, &StoreError::from(failure)),
+            }
+        }
+    }
+
+    async fn attempt_carefully(&self, part: &[Job]) -> Result<Vec<Receipt>, Failure> {
+        let drafts: Vec<&Draft> = part.iter().filter_map(|job| job.work.draft()).collect();
+        let session = self.line.session().await.map_err(Failure::Down)?;
+        let (receipts, rings) = session.in_time(BATCH_TIMEOUT, careful::run(&session, &drafts)).await??;
+        self.count(part.len());
+        if rings {
+            self.bell.notify_one();
+        }
+        Ok(receipts)
+    }
+
+    fn count(&self, writes: usize) {
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.counters.writes.fetch_add(writes as u64, Ordering::Relaxed);
+    }
+}
+
+fn deliver(part: Vec<Job>, answers: Vec<Answer>) -> Vec<Job> {
+    let mut contested = Vec::new();
+    for (job, answer) in part.into_iter().zip(answers) {
+        match answer {
+            Answer::Done(answer) => job.answer(answer),
+            Answer::Contested => contested.push(job),
+        }
+    }
+    contested
+}
+
+fn refuse(part: Vec<Job>, error: &StoreError) {
+    if error.may_heal() {
+        warn!(%error, "cannot commit {} writes", part.len());
+    }
+    for job in part {
+        job.answer(Err(error.clone()));
+    }
+}

@@ -1,0 +1,338 @@
+//! Connections that come back by themselves.
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::StoreError;
+use futures_util::future::try_join_all;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{Mutex, Notify};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tracing::{debug, info, warn};
+
+use super::failure::{Failure, fault};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a transaction may take, and a batch with it.
+pub(super) const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+pub(super) type Param<'a> = &'a (dyn ToSql + Sync);
+
+/// For all: nobody waits for ever, and what a lost client left behind is not locked for long. An
+/// acknowledgement is a promise, so a server that commits lazily is asked not to.
+const SETTINGS: &str = "
+    set statement_timeout = '10s';
+    set idle_in_transaction_session_timeout = '15s';
+    set jit = off;
+    select set_config('synchronous_commit', 'on', false)
+        where current_setting('synchronous_commit') = 'off';
+";
+
+/// What a connection is for.
+#[derive(Clone, Copy)]
+pub(super) struct Role {
+    pub(super) settings: &'static str,
+    pub(super) statements: &'static [&'static str],
+}
+
+/// For statements over arrays of keys. Plans are made once, while tables are empty, and must be right for full
+/// ones too: go through the array and look each key up.
+pub(super) const BY_KEY: &str = "
+    set plan_cache_mode = force_generic_plan;
+    set enable_seqscan = off;
+    set enable_hashjoin = off;
+    set enable_mergejoin = off;
+";
+/// For lists, where the best plan depends on the filters.
+pub(super) const BY_FILTER: &str = "
+    set plan_cache_mode = force_custom_plan;
+    set enable_seqscan = off;
+";
+
+/// Where the database is and how to get in.
+pub(super) struct Target {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+#[cfg(test)]
+impl Target {
+    pub(super) fn has_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+}
+
+impl Target {
+    pub(super) fn parse(url: &str) -> Result<Target, StoreError> {
+        // We always verify, so the three words for it mean the same.
+        let url = url.replace("sslmode=verify-full", "sslmode=require");
+        let url = url.replace("sslmode=verify-ca", "sslmode=require");
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| StoreError::Refused(format!("the address of the database is wrong: {error}")))?;
+        if config.get_application_name().is_none() {
+            config.application_name("provision-engine");
+        }
+        config.connect_timeout(CONNECT_TIMEOUT);
+        config.keepalives_idle(CONNECT_TIMEOUT);
+        config.tcp_user_timeout(BATCH_TIMEOUT);
+        let tls = (config.get_ssl_mode() == SslMode::Require).then(verified_tls).transpose()?;
+        Ok(Target { config, tls })
+    }
+
+    /// The task drives the connection until it ends, and rings when the database tells something.
+    async fn connect(&self, bell: Option<Arc<Notify>>) -> Result<(Client, JoinHandle<()>), StoreError> {
+        if let Some(tls) = &self.tls {
+            let (client, connection) = self.config.connect(tls.clone()).await.map_err(fault)?;
+            return Ok((client, tokio::spawn(drive(connection, bell))));
+        }
+        let (client, connection) = self.config.connect(NoTls).await.map_err(fault)?;
+        Ok((client, tokio::spawn(drive(connection, bell))))
+    }
+}
+
+fn verified_tls() -> Result<MakeRustlsConnect, StoreError> {
+    let found = rustls_native_certs::load_native_certs();
+    let mut roots = RootCertStore::empty();
+    let (known, _) = roots.add_parsable_certificates(found.certs);
+    if known == 0 {
+        let text = "the database wants TLS, and this machine has no certificates to verify it with";
+        return Err(StoreError::Refused(text.into()));
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| StoreError::Refused(format!("cannot use TLS: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
+}
+
+async fn drive<S>(mut connection: Connection<Socket, S>, bell: Option<Arc<Notify>>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    loop {
+        match poll_fn(|context| connection.poll_message(context)).await {
+            Some(Ok(AsyncMessage::Notification(_))) => {
+                if let Some(bell) = &bell {
+                    bell.notify_one();
+                }
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                debug!(%error, "lost a connection to the database");
+                break;
+            }
+            None => break,
+        }
+    }
+}
+
+/// One open connection with its prepared statements.
+pub(super) struct Session {
+    client: Client,
+    statements: HashMap<&'static str, Statement>,
+    driver: JoinHandle<()>,
+}
+
+#[cfg(test)]
+impl Session {
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Session {
+    pub(super) async fn open(
+        target: &Target,
+        role: Role,
+        bell: Option<Arc<Notify>>,
+    ) -> Result<Session, StoreError> {
+        let opening = async {
+            let (client, driver) = target.connect(bell).await?;
+            client.batch_execute(SETTINGS).await.map_err(fault)?;
+            client.batch_execute(role.settings).await.map_err(fault)?;
+            let prepared = try_join_all(role.statements.iter().map(|sql| client.prepare(sql)));
+            let prepared = prepared.await.map_err(fault)?;
+            let statements = role.statements.iter().copied().zip(prepared).collect();
+            Ok(Session { client, statements, driver })
+        };
+        let late = |_| StoreError::Unavailable("it does not let us in".into());
+        timeout(CONNECT_TIMEOUT, opening).await.map_err(late)?
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// Ends the connection at once. What it was doing may or may not have happened.
+    pub(super) fn kill(&self) {
+        self.driver.abort();
+    }
+
+    pub(super) async fn closed(&mut self) {
+        let _ = (&mut self.driver).await;
+    }
+
+    fn statement(&self, sql: &'static str) -> &Statement {
+        self.statements.get(sql).expect("a role names all statements that it runs")
+    }
+
+    pub(super) async fn query(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, Error> {
+        self.client.query(self.statement(sql), params).await
+    }
+
+    pub(super) async fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, Error> {
+        self.client.execute(self.statement(sql), params).await
+    }
+
+    /// For pipelines: asks only when there is something to ask.
+    pub(super) async fn query_if(
+        &self,
+        wanted: bool,
+        sql: &'static str,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, Error> {
+        if wanted { self.query(sql, params).await } else { Ok(Vec::new()) }
+    }
+
+    /// What does not come back in time is given up together with the connection.
+    pub(super) async fn in_time<T>(
+        &self,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        timeout(limit, work).await.map_err(|_| {
+            self.kill();
+            let text = format!("it takes more than {} seconds to answer", limit.as_secs());
+            Failure::Down(StoreError::Unavailable(text))
+        })
+    }
+
+    /// A statement that is run once and not worth preparing.
+    pub(super) async fn query_text(
+        &self,
+        sql: &'static str,
+        params: &[(Param<'_>, Type)],
+    ) -> Result<Vec<Row>, Error> {
+        self.client.query_typed(sql, params).await
+    }
+
+    /// A statement without parameters or answer.
+    pub(super) async fn say(&self, sql: &'static str) -> Result<(), Error> {
+        self.client.batch_execute(sql).await
+    }
+}
+
+/// Kills the session when whoever works on a transaction goes away in the middle of it, because the next one
+/// would find itself in that transaction.
+pub(super) struct Unfinished<'a>(Option<&'a Session>);
+
+impl<'a> Unfinished<'a> {
+    pub(super) fn new(session: &'a Session) -> Unfinished<'a> {
+        Unfinished(Some(session))
+    }
+
+    pub(super) fn finished(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(session) = self.0 {
+            session.kill();
+        }
+    }
+}
+
+/// A place for one connection, which is opened when somebody needs it and is not open.
+pub(super) struct Line {
+    target: Arc<Target>,
+    role: Role,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Option<Arc<Session>>,
+    trouble: Option<Trouble>,
+}
+
+/// While this lasts, everybody gets the same answer at once.
+struct Trouble {
+    error: StoreError,
+    until: Instant,
+    pause: Duration,
+}
+
+impl Line {
+    pub(super) fn new(target: &Arc<Target>, role: Role) -> Line {
+        Line { target: Arc::clone(target), role, state: Mutex::default() }
+    }
+
+    pub(super) async fn session(&self) -> Result<Arc<Session>, StoreError> {
+        let mut state = self.state.lock().await;
+        if let Some(session) = state.session.take_if(|session| session.is_closed()) {
+            drop(session);
+            info!("lost a connection to the database, opening another one");
+        }
+        if let Some(session) = &state.session {
+            return Ok(Arc::clone(session));
+        }
+        if let Some(trouble) = state.trouble.as_ref().filter(|trouble| Instant::now() < trouble.until) {
+            return Err(trouble.error.clone());
+        }
+        match Session::open(&self.target, self.role, None).await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                *state = State { session: Some(Arc::clone(&session)), trouble: None };
+                Ok(session)
+            }
+            Err(error) => {
+                let pause = state.trouble.as_ref().map_or(PAUSE_MIN, |trouble| next_pause(trouble.pause));
+                warn!(%error, "cannot connect to the database");
+                state.trouble = Some(Trouble { error: error.clone(), until: Instant::now() + pause, pause });
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks, and asks once more on a new connection when the old one broke: asking changes nothing.
+    pub(super) async fn read(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        match self.ask(sql, params).await {
+            Err(Failure::Down(StoreError::Unavailable(_))) => Ok(self.ask(sql, params).await?),
+            answer => Ok(answer?),
+        }
+    }
+
+    /// One statement that changes something.
+    pub(super) async fn write(
+        &self,
+        sql: &'static str,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        Ok(self.ask(sql, params).await?)
+    }
+
+    async fn ask(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
+        let session = self.session().await.map_err(Failure::Down)?;
+        Ok(session.in_time(READ_TIMEOUT, session.query(sql, params)).await??)
+    }
+}
+
+pub(super) fn next_pause(pause: Duration) -> Duration {
+    (pause * 2).clamp(PAUSE_MIN, PAUSE_MAX)
+}

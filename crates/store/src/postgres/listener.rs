@@ -1,0 +1,33 @@
+//! Hears when another process has put something down that anybody may take.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::sleep;
+use tracing::debug;
+
+use super::connection::{Role, Session, Target, next_pause};
+use super::statements as sql;
+
+const LISTENER: Role = Role { settings: "", statements: &[] };
+
+/// Never ends by itself.
+pub(super) async fn listen(target: Arc<Target>, bell: Arc<Notify>) {
+    let mut pause = Duration::ZERO;
+    loop {
+        match Session::open(&target, LISTENER, Some(Arc::clone(&bell))).await {
+            Ok(mut session) => {
+                if session.say(sql::LISTEN).await.is_ok() {
+                    // Nobody knows what was told before we listened.
+                    bell.notify_one();
+                    pause = Duration::ZERO;
+                }
+                session.closed().await;
+            }
+            Err(error) => debug!(%error, "cannot listen to the database"),
+        }
+        pause = next_pause(pause);
+        sleep(pause).await;
+    }
+}

@@ -1,0 +1,126 @@
+//! Being alive, and what becomes free when somebody is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::{StoreError, Wish};
+use engine::{NodeId, OperationId};
+use tokio::sync::{Mutex, Notify};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Param, Role, Session, Target};
+use super::failure::Failure;
+use super::statements as sql;
+use crate::rows;
+
+pub(super) const PULSE: Role = Role {
+    settings: BY_KEY,
+    statements: &[sql::JOIN, sql::FORGET, sql::FREE, sql::RELEASE, sql::RENEW, sql::FREE_DEAD, sql::WISHES],
+};
+
+const TRIES_MAX: usize = 4;
+
+/// A statement and its parameters, or nothing.
+type Step<'a> = Option<(&'static str, &'a [Param<'a>])>;
+
+/// A connection of its own, so that nothing else delays a heartbeat.
+pub(super) struct Pulse {
+    line: Line,
+    bell: Arc<Notify>,
+    /// What is sent in one go must not be mixed with what another caller sends.
+    turn: Mutex<()>,
+}
+
+impl Pulse {
+    pub(super) fn new(target: &Arc<Target>, bell: &Arc<Notify>) -> Pulse {
+        Pulse { line: Line::new(target, PULSE), bell: Arc::clone(bell), turn: Mutex::default() }
+    }
+
+    pub(super) async fn join(
+        &self,
+        node: NodeId,
+        previous: Option<NodeId>,
+        lease: Duration,
+    ) -> Result<(), StoreError> {
+        let (lease, dead) = (rows::lease_micros(lease), previous.map(|node| node.0));
+        let (row, gone): ([Param<'_>; 2], [Param<'_>; 1]) = ([&node.0, &lease], [&dead]);
+        let free = [(sql::FORGET, gone.as_slice()), (sql::FREE, &gone)];
+        let [forget, free] = free.map(|step| dead.and(Some(step)));
+        let [_, _, freed] = self.run([Some((sql::JOIN, &row)), forget, free]).await?;
+        self.ring_for(&freed);
+        Ok(())
+    }
+
+    pub(super) async fn heartbeat(
+        &self,
+        node: NodeId,
+        lease: Duration,
+    ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let lease = rows::lease_micros(lease);
+        let (row, mine): ([Param<'_>; 2], [Param<'_>; 1]) = ([&node.0, &lease], [&node.0]);
+        let steps =
+            [Some((sql::RENEW, row.as_slice())), Some((sql::FREE_DEAD, &[])), Some((sql::WISHES, &mine))];
+        let [renewed, freed, wishes] = self.run(steps).await?;
+        self.ring_for(&freed);
+        if renewed.is_empty() {
+            return Err(StoreError::Fenced);
+        }
+        Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1))).collect()))
+    }
+
+    pub(super) async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        let mine: [Param<'_>; 1] = [&node.0];
+        let [_, freed, _] = self.run([Some((sql::FORGET, &mine)), Some((sql::FREE, &mine)), None]).await?;
+        self.ring_for(&freed);
+        Ok(())
+    }
+
+    pub(super) async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        let [freed, _, _] = self.run([Some((sql::RELEASE, &[&node.0, &ids])), None, None]).await?;
+        self.ring_for(&freed);
+        Ok(())
+    }
+
+    fn ring_for(&self, freed: &[Row]) {
+        if !freed.is_empty() {
+            self.bell.notify_one();
+        }
+    }
+
+    /// One transaction. When others are in the way, nothing has happened and it is done again: a heartbeat must
+    /// not be missed for that.
+    async fn run(&self, steps: [Step<'_>; 3]) -> Result<[Vec<Row>; 3], StoreError> {
+        let _turn = self.turn.lock().await;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let session = self.line.session().await?;
+            match session.in_time(BATCH_TIMEOUT, transaction(&session, steps)).await.flatten() {
+                Err(Failure::Clash(_)) if tries < TRIES_MAX => {}
+                done => return Ok(done?),
+            }
+        }
+    }
+}
+
+/// All is sent before the first answer is awaited, and the first error is the one that counts.
+async fn transaction(session: &Session, steps: [Step<'_>; 3]) -> Result<[Vec<Row>; 3], Failure> {
+    let step = async |step: Step<'_>| match step {
+        Some((sql, params)) => session.query(sql, params).await,
+        None => Ok(Vec::new()),
+    };
+    let (begun, first, second, third, committed) = tokio::join!(
+        biased;
+        session.say(sql::BEGIN),
+        step(steps[0]),
+        step(steps[1]),
+        step(steps[2]),
+        session.say(sql::COMMIT),
+    );
+    begun?;
+    let found = [first?, second?, third?];
+    committed?;
+    Ok(found)
+}

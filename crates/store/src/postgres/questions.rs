@@ -1,0 +1,90 @@
+//! Every statement by which people look at operations in `PostgreSQL`, and the few that keep house.
+
+use super::statements::free;
+
+pub(super) const SHOW: &str = "
+    select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
+        null::int8 as finished_at, owner, wish, params, memory, memory_seq
+    from operations where id = $1
+    union all
+    select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
+        finished_at, null, null, params, memory, memory_seq
+    from archive where id = $1";
+/// A page of what fits. The plan is made for the parameters at hand, so a filter that is not used costs
+/// nothing.
+macro_rules! page {
+    () => {
+        " and ($1::text is null or workflow = $1) and ($2::text[] is null or phase = any($2))
+            and ($3::text is null or tenant = $3) and ($4::text is null or resource = $4)
+            and ($5::uuid is null or id < $5) and ($6::uuid is null or id >= $6)
+        order by id desc limit $7)"
+    };
+}
+
+/// Active, queued and finished operations are looked for apart, because each has its own index by resource.
+pub(super) const LIST: &str = concat!(
+    "select * from (
+        (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
+            null::int8 as finished_at, owner, wish
+        from operations where not queued",
+    page!(),
+    "
+        union all
+        (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
+            null, owner, wish
+        from operations where queued",
+    page!(),
+    "
+        union all
+        (select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
+            finished_at, null, null
+        from archive where ($8 or phase <> 'succeeded')",
+    page!(),
+    "
+    ) as found
+    order by id desc limit $7"
+);
+pub(super) const JOURNAL: &str =
+    "select seq, at, body from journal where operation = $1 and seq > $2 order by seq limit $3";
+pub(super) const STATS: &str = concat!(
+    "select
+        (select count(*) from (select 1 from operations where owner is not null limit $2) as a),
+        (select count(*) from (select 1 from operations where ",
+    free!(),
+    " and due_at <= $1 order by due_at limit $2) as b),
+        (select count(*) from (select 1 from operations where ",
+    free!(),
+    " and due_at > $1 order by due_at limit $2) as c),
+        (select count(*) from (select 1 from operations where owner is null and due_at is null limit $2) as d),
+        (select count(*) from (select 1 from operations where phase = 'stuck' limit $2) as e),
+        (select due_at from operations where ",
+    free!(),
+    " and due_at <= $1 order by due_at limit 1)"
+);
+pub(super) const PING: &str = "select 1";
+pub(super) const PRUNE: &str = "
+    with old as (
+        delete from archive where id in (
+            select id from archive where finished_at < $1 order by finished_at limit $2
+        )
+        returning id
+    ), events as (
+        delete from journal j using old where j.operation = old.id
+    ), keys as (
+        delete from idempotency i using old where i.operation = old.id
+    ), inbox as (
+        delete from signals where at < $1
+    )
+    select count(*) from old";
+
+pub(super) const ADD_TOKEN: &str = "
+    insert into tokens (name, role, digest, created_at, expires_at) values ($1, $2, $3, $4, $5)
+    on conflict do nothing
+    returning 1";
+pub(super) const FIND_TOKEN: &str =
+    "select name, role, digest, created_at, expires_at from tokens where digest = $1";
+pub(super) const TOKENS: &str =
+    "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
+pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = $1 returning 1";
+pub(super) const AUDIT_LOG: &str =
+    "select at, who, action, target, result, request from audit order by n desc limit $1";

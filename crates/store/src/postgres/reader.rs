@@ -1,0 +1,113 @@
+//! Reading. All readers share a connection: questions are sent without waiting for earlier answers.
+
+use engine::store::{Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary};
+use engine::{Event, OperationId, Phase, Timestamp};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::connection::{BY_FILTER, Line, Role};
+use super::questions as sql;
+use crate::rows::{self, EventRow, SummaryRow, signed};
+
+pub(super) const READER: Role = Role {
+    settings: BY_FILTER,
+    statements: &[
+        sql::SHOW,
+        sql::LIST,
+        sql::JOURNAL,
+        sql::PING,
+        sql::FIND_TOKEN,
+        sql::TOKENS,
+        sql::AUDIT_LOG,
+    ],
+};
+
+/// For what takes longer or changes something, so that lists do not wait for it.
+pub(super) const ERRANDS: Role =
+    Role { settings: BY_FILTER, statements: &[sql::STATS, sql::PRUNE, sql::ADD_TOKEN, sql::REMOVE_TOKEN] };
+
+pub(super) async fn show(line: &Line, id: OperationId) -> Result<Option<Shown>, StoreError> {
+    let found = line.read(sql::SHOW, &[&id.0]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    Ok(Some(Shown {
+        summary: summary(row)?,
+        params: row.get(13),
+        memory: row.get(14),
+        memory_seq: rows::unsigned(row.get::<_, i32>(15).into()),
+    }))
+}
+
+pub(super) async fn list(line: &Line, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    let phases: Option<Vec<&str>> =
+        Some(query.phases.iter().map(|phase| phase.as_str()).collect()).filter(|_| !query.phases.is_empty());
+    // Most of the archive succeeded, so there is an index of the rest.
+    let with_succeeded = query.phases.is_empty() || query.phases.contains(&Phase::Succeeded);
+    let (before, from): (Option<Uuid>, Option<Uuid>) =
+        (query.before.map(|id| id.0), query.from.map(|id| id.0));
+    let limit = rows::rows(query.limit);
+    let found = line
+        .read(
+            sql::LIST,
+            &[
+                &query.workflow,
+                &phases,
+                &query.tenant,
+                &query.resource,
+                &before,
+                &from,
+                &limit,
+                &with_succeeded,
+            ],
+        )
+        .await?;
+    found.iter().map(summary).collect()
+}
+
+fn summary(row: &Row) -> Result<Summary, StoreError> {
+    let found = SummaryRow {
+        id: row.get(0),
+        workflow: row.get(1),
+        tenant: row.get(2),
+        resource: row.get(3),
+        phase: row.get(4),
+        step: row.get(5),
+        reason: row.get(6),
+        due_at: row.get(7),
+        created_at: row.get(8),
+        deadline_at: row.get(9),
+        finished_at: row.get(10),
+        owner: row.get(11),
+        wish: row.get(12),
+    };
+    found.read()
+}
+
+pub(super) async fn journal(
+    line: &Line,
+    id: OperationId,
+    after: u32,
+    limit: usize,
+) -> Result<Vec<Event>, StoreError> {
+    // No journal goes beyond what a signed number counts.
+    let after = signed(after).unwrap_or(i32::MAX);
+    let found = line.read(sql::JOURNAL, &[&id.0, &after, &rows::rows(limit)]).await?;
+    let read = |row: &Row| {
+        let seq = rows::unsigned(row.get::<_, i32>(0).into());
+        EventRow { seq, at: row.get(1), body: row.get(2) }.read()
+    };
+    found.iter().map(read).collect()
+}
+
+pub(super) async fn stats(line: &Line, now: Timestamp) -> Result<Stats, StoreError> {
+    let found = line.read(sql::STATS, &[&now.0, &STATS_COUNT_MAX.cast_signed()]).await?;
+    let Some(row) = found.first() else { return Ok(Stats::default()) };
+    let count = |column: usize| u64::from(rows::unsigned(row.get(column)));
+    Ok(Stats {
+        owned: count(0),
+        due: count(1),
+        waiting: (count(2) + count(3)).min(STATS_COUNT_MAX),
+        stuck: count(4),
+        oldest_due: row.get::<_, Option<i64>>(5).map(Timestamp),
+        ..Stats::default()
+    })
+}

@@ -1,0 +1,319 @@
+//! Every statement by which operations live in `PostgreSQL`.
+
+/// The database's clock in microseconds. A macro, because it is a part of constants.
+macro_rules! now {
+    () => {
+        "(extract(epoch from clock_timestamp()) * 1000000)::int8"
+    };
+}
+
+/// What makes an operation free to be claimed, in the words of the partial indexes.
+macro_rules! free {
+    () => {
+        "owner is null and due_at is not null and not queued"
+    };
+}
+pub(super) use free;
+
+/// Tells the other processes, and only when there is a row in what comes before.
+macro_rules! tell {
+    () => {
+        "select pg_notify('provision_engine', '')"
+    };
+}
+
+pub(super) const LISTEN: &str = "listen provision_engine";
+pub(super) const TELL: &str = tell!();
+pub(super) const BEGIN: &str = "begin";
+pub(super) const COMMIT: &str = "commit";
+pub(super) const ROLLBACK: &str = "rollback";
+
+pub(super) const APPEND: &str = "
+    insert into journal (operation, seq, at, body)
+    select * from unnest($1::uuid[], $2::int4[], $3::int8[], $4::text[])";
+pub(super) const GIVEN: &str = "
+    select j.operation from unnest($1::uuid[], $2::int4[]) as a (id, seq)
+    join journal j on j.operation = a.id and j.seq = a.seq";
+
+/// Answers those that were made. `is true` keeps a test of membership from becoming a join: it is a lookup in
+/// a hash table, and with our settings a join would be a loop in a loop.
+pub(super) const CREATE: &str = "
+    with asked as materialized (
+        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::int8[],
+            $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[], $14::text[])
+        as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope, key,
+            digest)
+    ), keyed as (
+        insert into idempotency (scope, key, operation, digest, at)
+        select scope, key, id, digest, created_at from asked where key is not null order by scope, key
+        on conflict do nothing
+        returning operation
+    ), made as (
+        insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
+            due_at, deadline_at, created_at, memory_seq)
+        select id, workflow, tenant, resource, params, case when owner is null then 'pending' else 'running' end,
+            owner, 1, false, false, case when owner is null then created_at end, deadline_at, created_at, 0
+        from asked where key is null or (id in (select operation from keyed)) is true
+        order by resource
+        on conflict (resource) where not queued and resource is not null do nothing
+        returning id
+    )
+    insert into journal (operation, seq, at, body)
+    select id, seq, at, body from asked where (id in (select id from made)) is true
+    returning operation";
+/// A key that was taken for an operation that was not made.
+pub(super) const UNUSE_KEYS: &str = "
+    delete from idempotency i using unnest($1::uuid[], $2::text[], $3::text[]) as a (id, scope, key)
+    where i.scope = a.scope and i.key = a.key and i.operation = a.id
+        and not exists (select 1 from journal j where j.operation = a.id)";
+
+pub(super) const SET_PHASES: &str = "
+    update operations o set phase = a.phase from unnest($1::uuid[], $2::text[]) as a (id, phase)
+    where o.id = a.id";
+pub(super) const TAKE_SIGNALS: &str = "delete from signals where key = any($1::text[])";
+
+/// `is not distinct from` is `=` that no index serves: each row has to be found by its id, and not among all
+/// that the node owns.
+///
+/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
+pub(super) const PARK: &str = "
+    update operations o set
+        owner = null,
+        phase = a.phase,
+        due_at = coalesce(
+            case when o.wish_at is distinct from a.heard then o.wish_at end,
+            (select s.at from signals s where s.key = a.key),
+            a.due_at),
+        wait_key = a.key,
+        step = a.step,
+        reason = a.reason,
+        wish = case when o.wish_at is distinct from a.heard then o.wish end,
+        wish_at = case when o.wish_at is distinct from a.heard then o.wish_at end,
+        memory = coalesce(a.memory, o.memory),
+        memory_seq = coalesce(a.memory_seq, o.memory_seq)
+    from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::int8[], $8::text[],
+            $9::text[], $10::text[], $11::int4[])
+        as a (id, node, epoch, phase, heard, key, due_at, step, reason, memory, memory_seq)
+    where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
+    returning o.id, o.due_at is distinct from a.due_at";
+
+pub(super) const FINISH: &str = "
+    with gone as (
+        delete from operations o
+        using unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::text[],
+                $8::int4[])
+            as a (id, node, epoch, phase, at, cause, memory, seq)
+        where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
+        returning o.id, o.workflow, o.tenant, o.resource, o.params, o.created_at, o.deadline_at, o.epoch,
+            a.phase, a.at, a.cause, a.memory, a.seq
+    )
+    insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
+        reason, memory, memory_seq, epoch)
+    select id, workflow, tenant, resource, params, phase, created_at, deadline_at, at, cause, memory, seq, epoch
+    from gone
+    returning id";
+/// A statement of its own after `FINISH`: only a new look sees who queued in the last moment.
+pub(super) const PROMOTE: &str = concat!(
+    "with next as (
+        select n.id, a.finished_at
+        from unnest($1::uuid[]) as f (id)
+        join archive a on a.id = f.id
+        cross join lateral (
+            select q.id from operations q
+            where q.queued and q.resource = a.resource
+                and not exists (select 1 from operations h where h.resource = a.resource and not h.queued)
+            order by q.id limit 1 for update of q
+        ) n
+    ), promoted as (
+        update operations o set queued = false, reason = null, due_at = next.finished_at
+        from next where o.id = next.id
+        returning o.id
+    )
+    ",
+    tell!(),
+    " from promoted limit 1"
+);
+
+pub(super) const AUDIT: &str = "
+    insert into audit (at, who, action, target, result, request)
+    select * from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
+
+/// The locks of these keys. Always in the same order, so that nobody waits in a circle; the first number keeps
+/// them apart from anybody else's locks.
+macro_rules! locks {
+    ($lock:literal) => {
+        concat!(
+            "select ",
+            $lock,
+            "(7301946, bucket) from (
+                select distinct hashtext(key) & 63 as bucket from unnest($1::text[]) as key order by bucket
+            ) as buckets"
+        )
+    };
+}
+
+/// Between somebody who begins to wait for a key and somebody who signals it: one of them sees the other.
+pub(super) const SHARE_KEYS: &str = locks!("pg_advisory_xact_lock_shared");
+pub(super) const LOCK_KEYS: &str = locks!("pg_advisory_xact_lock");
+
+pub(super) const KEY_USED: &str = "select operation, digest from idempotency where scope = $1 and key = $2";
+pub(super) const USE_KEY: &str = "
+    insert into idempotency (scope, key, operation, digest, at) values ($1, $2, $3, $4, $5)
+    on conflict do nothing";
+pub(super) const UNUSE_KEY: &str = "delete from idempotency where scope = $1 and key = $2 and operation = $3";
+/// Whoever holds the resource cannot finish before we have queued.
+pub(super) const HOLDER: &str = "select id from operations where resource = $1 and not queued for share";
+pub(super) const CREATE_ONE: &str = "
+    insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
+        due_at, deadline_at, created_at, reason, memory_seq)
+    values ($1, $2, $3, $4, $5, $6, $7, 1, $8, false, $9, $10, $11, $12, 0)
+    on conflict (resource) where not queued and resource is not null do nothing";
+
+pub(super) const STANDING: &str =
+    "select phase, queued, owner is not null from operations where id = $1 for update";
+pub(super) const WISH: &str = "
+    update operations set
+        wish = $2,
+        wish_at = $3,
+        resource = case when $4 then null else resource end,
+        queued = queued and not $4,
+        due_at = case when $5 then $3 else due_at end
+    where id = $1";
+pub(super) const FINISHED: &str =
+    "select phase, created_at, deadline_at, resource from archive where id = $1 for update";
+pub(super) const IS_THERE: &str =
+    "select 1 from operations where id = $1 union all select 1 from archive where id = $1";
+pub(super) const REVIVE: &str = "
+    insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
+        deadline_at, created_at, wish, wish_at, memory, memory_seq)
+    select id, workflow, tenant, resource, params, $2, epoch + 1, false, false, $3, $4, created_at, $5, $3,
+        memory, memory_seq
+    from archive where id = $1
+    on conflict (resource) where not queued and resource is not null do nothing";
+pub(super) const UNARCHIVE: &str = "delete from archive where id = $1";
+
+pub(super) const WAKE: &str = "update operations set due_at = $2 where wait_key = $1 and owner is null";
+pub(super) const SIGNAL: &str = "
+    insert into signals (key, payload, at) values ($1, $2, $3)
+    on conflict (key) do update set payload = excluded.payload, at = excluded.at";
+
+pub(super) const JOIN: &str = concat!(
+    "insert into nodes (id, lease_until) values ($1, ",
+    now!(),
+    " + $2) on conflict (id) do update set lease_until = excluded.lease_until"
+);
+pub(super) const FORGET: &str = "delete from nodes where id = $1";
+pub(super) const FREE: &str = concat!(
+    "with freed as (
+        update operations set owner = null, orphaned = true, due_at = ",
+    now!(),
+    " where owner = $1 returning 1) ",
+    tell!(),
+    " from freed limit 1"
+);
+pub(super) const RELEASE: &str = concat!(
+    "with freed as (
+        update operations set owner = null, orphaned = true, due_at = ",
+    now!(),
+    " where id = any($2::uuid[]) and owner is not distinct from $1 returning 1) ",
+    tell!(),
+    " from freed limit 1"
+);
+pub(super) const RENEW: &str =
+    concat!("update nodes set lease_until = ", now!(), " + $2 where id = $1 returning 1");
+/// Frees what belongs to nodes whose lease is over, and to nodes that are gone: an operation may be created or
+/// claimed by a node in the very moment in which it is declared dead. The owners are found with one step in
+/// the index each.
+pub(super) const FREE_DEAD: &str = concat!(
+    "with recursive clock as materialized (select ",
+    now!(),
+    " as now), dead as (
+        delete from nodes where lease_until < (select now from clock) returning id
+    ), owners (owner) as (
+        (select owner from operations where owner is not null order by owner limit 1)
+        union all
+        select (select o.owner from operations o where o.owner > w.owner order by o.owner limit 1)
+        from owners w where w.owner is not null
+    ), gone as (
+        select owner from owners w
+        where w.owner in (select id from dead) or not exists (select 1 from nodes n where n.id = w.owner)
+    ), freed as (
+        update operations o set owner = null, orphaned = true, due_at = (select now from clock)
+        from gone where o.owner = gone.owner
+        returning 1
+    )
+    ",
+    tell!(),
+    " from freed limit 1"
+);
+pub(super) const WISHES: &str = "select id, wish from operations where owner = $1 and wish is not null";
+
+/// Whether the node is known, how much is due (bounded), and when something is due next.
+pub(super) const LOOK: &str = concat!(
+    "select exists (select 1 from nodes where id = $1),
+        (select count(*) from (select 1 from operations where ",
+    free!(),
+    " and due_at <= $2 order by due_at limit $3) as due),
+        (select due_at from operations where ",
+    free!(),
+    " order by due_at limit 1)"
+);
+pub(super) const NEXT_DUE: &str =
+    concat!("select due_at from operations where ", free!(), " order by due_at limit 1");
+pub(super) const LOCK_OLDEST: &str = concat!(
+    "select id from operations where ",
+    free!(),
+    " and due_at <= $1 and id <> all($3::uuid[]) order by due_at limit $2 for update skip locked"
+);
+pub(super) const LOCK_OF_TENANTS: &str = concat!(
+    "select o.id, t.tenant from unnest($1::text[]) as t (tenant)
+    cross join lateral (
+        select id from operations where ",
+    free!(),
+    " and tenant = t.tenant and due_at <= $2 order by due_at limit $3 for update skip locked
+    ) o
+    limit $4"
+);
+/// One step in the index for each tenant, however much it has.
+pub(super) const PROBE: &str = concat!(
+    "with recursive probe (n, tenant, due_at) as (
+        (select 1::int8, tenant, due_at from operations where ",
+    free!(),
+    " and tenant >= $1 order by tenant, due_at limit 1)
+        union all
+        select p.n + 1, o.tenant, o.due_at from probe p cross join lateral (
+            select tenant, due_at from operations where ",
+    free!(),
+    " and tenant > p.tenant order by tenant, due_at limit 1
+        ) o
+        where p.n < $2
+    )
+    select tenant, due_at from probe order by n limit $2"
+);
+/// The phases are those that a claim moves on; a test compares them with `Phase::after`.
+pub(super) const TAKE: &str = "
+    with old as (select id, orphaned from operations where id = any($1::uuid[]))
+    update operations o set
+        owner = $2,
+        phase = case when phase in ('pending', 'running', 'waiting') then 'running' else phase end,
+        due_at = null,
+        orphaned = false,
+        epoch = epoch + 1
+    from old where o.id = old.id
+    returning o.id, workflow, tenant, resource, params, phase, created_at, deadline_at, epoch, memory,
+        memory_seq, old.orphaned, wish, wait_key,
+        (select payload from signals where key = o.wait_key)";
+pub(super) const ADOPT: &str = "
+    insert into journal (operation, seq, at, body)
+    select a.id,
+        coalesce((select seq from journal where operation = a.id order by seq desc limit 1), 0) + 1,
+        $2, $3
+    from unnest($1::uuid[]) as a (id)";
+pub(super) const EVENTS: &str = "
+    select j.operation, j.seq, j.at, j.body from unnest($1::uuid[], $2::int4[]) as a (id, seq)
+    join journal j on j.operation = a.id and j.seq > a.seq
+    order by j.operation, j.seq";
+pub(super) const PUT_DOWN_BROKEN: &str = "
+    update operations o set owner = null, phase = 'stuck', reason = a.reason, due_at = null, wish = null,
+        wish_at = null
+    from unnest($1::uuid[], $2::text[]) as a (id, reason) where o.id = a.id";

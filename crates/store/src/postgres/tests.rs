@@ -1,0 +1,122 @@
+use engine::{Phase, Turn};
+
+use tokio_postgres::SimpleQueryMessage;
+
+use super::connection::{Role, Session};
+use super::*;
+use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+
+const ROLES: [Role; 5] =
+    [committer::COMMITTER, claim::CLAIMER, pulse::PULSE, reader::READER, reader::ERRANDS];
+
+async fn started() -> (PrivatePostgres, Target) {
+    let server = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
+    let target = Target::parse(&server.url("postgres")).unwrap();
+    schema::migrate(&target).await.unwrap();
+    (server, target)
+}
+
+/// The plan of a statement as the engine's sessions get it.
+async fn plan(session: &Session, sql: &str) -> Vec<String> {
+    let count = (1..20).find(|n| !sql.contains(&format!("${n}"))).unwrap() - 1;
+    let call = if count == 0 { String::new() } else { format!("({})", vec!["null"; count].join(", ")) };
+    let client = session.client();
+    client.batch_execute(&format!("prepare tested as {sql}")).await.unwrap();
+    let lines = client.simple_query(&format!("explain execute tested{call}")).await.unwrap();
+    client.batch_execute("deallocate tested").await.unwrap();
+    let text = |message: &SimpleQueryMessage| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
+        _ => None,
+    };
+    lines.iter().filter_map(text).collect()
+}
+
+/// Opening a session prepares all statements of its role.
+#[tokio::test]
+async fn every_statement_is_understood_and_no_hot_one_scans_a_table() {
+    let (_server, target) = started().await;
+    for role in ROLES {
+        let session = Session::open(&target, role, None).await.unwrap();
+        for sql in role.statements.iter().filter(|_| role.settings == connection::BY_KEY) {
+            let plan = plan(&session, sql).await;
+            let is_scan =
+                |line: &&String| line.contains("Seq Scan on") && !line.contains("Seq Scan on nodes");
+            assert_eq!(plan.iter().find(is_scan), None, "{}", plan.join("\n"));
+        }
+    }
+}
+
+/// A plan is made when tables are empty and kept when they are full, so it must not depend on luck which of
+/// two indexes is taken.
+#[tokio::test]
+async fn hot_statements_use_the_right_index() {
+    let table: [(&str, &[&str]); 13] = [
+        (statements::GIVEN, &["journal_pkey"]),
+        (statements::PARK, &["operations_pkey", "signals_pkey"]),
+        (statements::FINISH, &["operations_pkey"]),
+        (statements::SET_PHASES, &["operations_pkey"]),
+        (
+            statements::PROMOTE,
+            &["archive_pkey", "operations_resource", "operations_queued", "operations_pkey"],
+        ),
+        (statements::HOLDER, &["operations_resource"]),
+        (statements::WAKE, &["operations_wait_key"]),
+        (statements::FREE, &["operations_owner"]),
+        (statements::WISHES, &["operations_wish"]),
+        (statements::LOOK, &["nodes_pkey", "operations_due", "operations_due"]),
+        (statements::LOCK_OLDEST, &["operations_due"]),
+        (statements::LOCK_OF_TENANTS, &["operations_tenant_due"]),
+        (statements::PROBE, &["operations_tenant_due", "operations_tenant_due"]),
+    ];
+    let (_server, target) = started().await;
+    let session =
+        Session::open(&target, Role { statements: &[], ..committer::COMMITTER }, None).await.unwrap();
+    for (sql, expect) in table {
+        let plan = plan(&session, sql).await;
+        let index = |line: &String| {
+            let words = ["Scan using ", "Scan Backward using ", "Bitmap Index Scan on "];
+            let (_, rest) = words.iter().find_map(|words| line.split_once(words))?;
+            rest.split_whitespace().next().map(ToOwned::to_owned)
+        };
+        let used: Vec<String> = plan.iter().filter_map(index).collect();
+        assert_eq!(used, expect, "{}", plan.join("\n"));
+    }
+    let release = plan(&session, statements::RELEASE).await.join("\n");
+    assert!(release.contains("operations_pkey") && !release.contains("operations_owner"), "{release}");
+}
+
+#[test]
+fn a_claim_moves_on_the_phases_that_the_engine_says() {
+    for phase in Phase::ALL.into_iter().filter(|phase| !phase.is_final()) {
+        let moves = phase.after(Turn::Claimed).is_some_and(|after| after != phase) || phase == Phase::Running;
+        assert_eq!(statements::TAKE.contains(&format!("'{phase}'")), moves, "{phase}");
+        assert!(!moves || phase.after(Turn::Claimed) == Some(Phase::Running), "{phase}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_address_is_refused_without_its_password() {
+    for url in ["postgres://u:hunter2@host:port/db", "postgres://u:hunter2@host/db?sslmode=sometimes"] {
+        let Err(StoreError::Refused(text)) = PostgresStore::migrate(url).await else { panic!("{url}") };
+        assert!(
+            text.starts_with("the address of the database is wrong") && !text.contains("hunter2"),
+            "{text}"
+        );
+    }
+    let nobody = PostgresStore::migrate("postgres://127.0.0.1:1/db").await;
+    assert!(matches!(nobody, Err(StoreError::Unavailable(_))), "{nobody:?}");
+}
+
+#[test]
+fn every_way_to_ask_for_tls_means_verified_tls() {
+    for mode in ["require", "verify-ca", "verify-full"] {
+        // Without certificates on this machine it says so.
+        match Target::parse(&format!("postgres://host/db?sslmode={mode}")) {
+            Ok(target) => assert!(target.has_tls()),
+            Err(error) => assert!(error.to_string().contains("certificates"), "{error}"),
+        }
+    }
+    for mode in ["disable", "prefer"] {
+        assert!(!Target::parse(&format!("postgres://host/db?sslmode={mode}")).unwrap().has_tls());
+    }
+}

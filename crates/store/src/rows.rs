@@ -1,0 +1,182 @@
+//! What rows of both databases become.
+
+use std::time::Duration;
+
+use engine::store::{Claimed, StoreError, Summary, Wish};
+use engine::{Event, NodeId, OperationId, Phase, Role, Timestamp, TokenRow};
+use uuid::Uuid;
+
+/// A row of a list, as the database has it.
+pub(crate) struct SummaryRow {
+    pub(crate) id: Uuid,
+    pub(crate) workflow: String,
+    pub(crate) tenant: String,
+    pub(crate) resource: Option<String>,
+    pub(crate) phase: String,
+    pub(crate) step: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) due_at: Option<i64>,
+    pub(crate) created_at: i64,
+    pub(crate) deadline_at: i64,
+    pub(crate) finished_at: Option<i64>,
+    pub(crate) owner: Option<Uuid>,
+    pub(crate) wish: Option<String>,
+}
+
+impl SummaryRow {
+    pub(crate) fn read(self) -> Result<Summary, StoreError> {
+        Ok(Summary {
+            id: OperationId(self.id),
+            workflow: self.workflow,
+            tenant: self.tenant,
+            resource: self.resource,
+            phase: phase(&self.phase)?,
+            step: self.step,
+            reason: self.reason,
+            due_at: self.due_at.map(Timestamp),
+            created_at: Timestamp(self.created_at),
+            deadline_at: Timestamp(self.deadline_at),
+            finished_at: self.finished_at.map(Timestamp),
+            owner: self.owner.map(NodeId),
+            // A list has to stay readable with a broken row in it; the next claim of the row says what is
+            // wrong with it.
+            wish: self.wish.and_then(|text| serde_json::from_str(&text).ok()),
+        })
+    }
+}
+
+/// An event, as the database has it.
+pub(crate) struct EventRow {
+    pub(crate) seq: u32,
+    pub(crate) at: i64,
+    pub(crate) body: String,
+}
+
+impl EventRow {
+    pub(crate) fn read(&self) -> Result<Event, StoreError> {
+        let body = serde_json::from_str(&self.body)
+            .map_err(|error| StoreError::Refused(format!("event {} cannot be read: {error}", self.seq)))?;
+        Ok(Event { seq: self.seq, at: Timestamp(self.at), body })
+    }
+}
+
+/// An operation that a claim took, as the database has it.
+pub(crate) struct ClaimedRow {
+    pub(crate) id: Uuid,
+    pub(crate) workflow: String,
+    pub(crate) tenant: String,
+    pub(crate) resource: Option<String>,
+    pub(crate) params: String,
+    pub(crate) phase: String,
+    pub(crate) created_at: i64,
+    pub(crate) deadline_at: i64,
+    pub(crate) epoch: i64,
+    pub(crate) memory: Option<String>,
+    pub(crate) memory_seq: u32,
+    pub(crate) orphaned: bool,
+    pub(crate) wish: Option<String>,
+    pub(crate) signal: Option<(String, String)>,
+    pub(crate) events: Vec<EventRow>,
+}
+
+/// An operation that nobody can run, because what the database has of it makes no sense.
+pub(crate) struct Unreadable {
+    pub(crate) id: Uuid,
+    pub(crate) reason: String,
+}
+
+impl ClaimedRow {
+    pub(crate) fn read(self) -> Result<Claimed, Unreadable> {
+        let id = self.id;
+        self.try_read().map_err(|error| Unreadable { id, reason: error })
+    }
+
+    fn try_read(self) -> Result<Claimed, String> {
+        let broken =
+            |what: &str, error: &dyn std::fmt::Display| format!("its {what} cannot be read: {error}");
+        let mut events = Vec::with_capacity(self.events.len());
+        for row in &self.events {
+            events.push(row.read().map_err(|error| broken("journal", &error))?);
+        }
+        let wish = self.wish.as_deref().map(serde_json::from_str::<Wish>).transpose();
+        let signal = match self.signal {
+            Some((key, text)) => {
+                Some((key, serde_json::from_str(&text).map_err(|error| broken("signal", &error))?))
+            }
+            None => None,
+        };
+        Ok(Claimed {
+            id: OperationId(self.id),
+            workflow: self.workflow,
+            tenant: self.tenant,
+            resource: self.resource,
+            params: self.params,
+            phase: self.phase.parse().map_err(|error: String| broken("phase", &error))?,
+            created_at: Timestamp(self.created_at),
+            deadline_at: Timestamp(self.deadline_at),
+            epoch: self.epoch,
+            memory: self.memory,
+            // A memory knows all events up to its number, so without later ones that number is the last.
+            seq: events.last().map_or(self.memory_seq, |event| event.seq),
+            events,
+            orphaned: self.orphaned,
+            wish: wish.map_err(|error| broken("wish", &error))?,
+            signal,
+        })
+    }
+}
+
+pub(crate) struct TokenText {
+    pub(crate) name: String,
+    pub(crate) role: String,
+    pub(crate) digest: String,
+    pub(crate) created_at: i64,
+    pub(crate) expires_at: Option<i64>,
+}
+
+impl TokenText {
+    pub(crate) fn read(self) -> Result<TokenRow, StoreError> {
+        Ok(TokenRow {
+            role: self.role.parse::<Role>().map_err(StoreError::Refused)?,
+            name: self.name,
+            digest: self.digest,
+            created_at: Timestamp(self.created_at),
+            expires_at: self.expires_at.map(Timestamp),
+        })
+    }
+}
+
+pub(crate) fn phase(text: &str) -> Result<Phase, StoreError> {
+    text.parse().map_err(StoreError::Refused)
+}
+
+pub(crate) fn wish_text(wish: &Wish) -> Result<String, StoreError> {
+    serde_json::to_string(wish).map_err(|error| StoreError::Refused(error.to_string()))
+}
+
+/// Databases count with a sign.
+pub(crate) fn signed(seq: u32) -> Result<i32, StoreError> {
+    i32::try_from(seq).map_err(|_| StoreError::Refused(format!("{seq} events are more than a journal holds")))
+}
+
+/// A count or number that came back from a database.
+pub(crate) fn unsigned(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or_default()
+}
+
+/// How many rows somebody asked for.
+pub(crate) fn rows(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// A lease in microseconds. A century is for ever, and does not overflow.
+pub(crate) fn lease_micros(lease: Duration) -> i64 {
+    const CENTURY: i64 = 100 * 365 * 24 * 3600 * 1_000_000;
+    i64::try_from(lease.as_micros()).unwrap_or(CENTURY).min(CENTURY)
+}
+
+/// What a heartbeat brings. A wish that cannot be read is no wish; the next claim says what is wrong with it.
+pub(crate) fn wishes(found: Vec<(Uuid, String)>) -> Vec<(OperationId, Wish)> {
+    let read = |(id, text): (Uuid, String)| Some((OperationId(id), serde_json::from_str(&text).ok()?));
+    found.into_iter().filter_map(read).collect()
+}

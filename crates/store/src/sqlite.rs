@@ -1,0 +1,146 @@
+//! Operations in one `SQLite` file, for one process.
+
+mod access;
+mod apply;
+mod claim;
+mod connection;
+mod reader;
+mod statements;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::{Event, NodeId, OperationId, Timestamp};
+use rusqlite::params;
+use tokio::sync::Notify;
+
+use self::apply::{all, execute, one, uuid};
+use self::reader::Readers;
+use self::writer::{Transaction, Writer};
+use crate::draft::Draft;
+use crate::fair::Turns;
+use crate::{PRUNE_MAX, rows};
+
+/// One file and its log. Everything that is written passes through one thread, so that one flush of the disk
+/// serves everybody who waits; reading never waits for writing.
+pub struct SqliteStore {
+    // The order matters when the store is dropped: the lock goes last.
+    writer: Writer,
+    readers: Readers,
+    turns: Arc<Mutex<Turns>>,
+    bell: Arc<Notify>,
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it. `Refused` when another process has it open.
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<SqliteStore>, StoreError> {
+        let path = path.as_ref();
+        let lock = connection::lock_file(path)?;
+        let mut db = connection::open_writer(path)?;
+        connection::migrate(&mut db)?;
+        let bell = Arc::new(Notify::new());
+        Ok(Arc::new(SqliteStore {
+            writer: Writer::start(db, path.to_owned(), Arc::clone(&bell))?,
+            readers: Readers::open(path)?,
+            turns: Arc::default(),
+            bell,
+            _lock: lock,
+        }))
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn join(&self, node: NodeId, _previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
+        self.writer.run(move |transaction: &Transaction<'_>| claim::join(transaction, node, lease)).await
+    }
+
+    /// Nobody else could take over, so the lease is not written again.
+    async fn heartbeat(
+        &self,
+        node: NodeId,
+        _lease: Duration,
+    ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let read = move |db: &_| {
+            if !claim::is_known(db, node)? {
+                return Err(StoreError::Fenced);
+            }
+            all(db, statements::WISHES, [node.0.as_bytes()], |row| Ok((uuid(row, 0)?, row.get(1)?)))
+        };
+        Ok(rows::wishes(self.readers.run(read).await?))
+    }
+
+    async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        self.writer.run(move |transaction: &Transaction<'_>| claim::leave(transaction, node)).await
+    }
+
+    async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        let ids = ids.to_vec();
+        self.writer.run(move |transaction: &Transaction<'_>| claim::release(transaction, node, &ids)).await
+    }
+
+    async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
+        self.writer.save(Draft::new(write)).await
+    }
+
+    async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
+        let turns = Arc::clone(&self.turns);
+        let work = move |transaction: &Transaction<'_>| {
+            let mut turns = turns.lock().unwrap_or_else(PoisonError::into_inner);
+            claim::claim(transaction, &mut turns, node, now, limit)
+        };
+        self.writer.run(work).await
+    }
+
+    async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {
+        self.readers.run(move |db| reader::show(db, id)).await
+    }
+
+    async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
+        let query = query.clone();
+        self.readers.run(move |db| reader::list(db, &query)).await
+    }
+
+    async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.readers.run(move |db| reader::journal(db, id, after, limit)).await
+    }
+
+    async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
+        let counted = self.readers.run(move |db| reader::stats(db, now)).await?;
+        let (commits, writes) = self.writer.counts();
+        Ok(Stats { commits, writes, ..counted })
+    }
+
+    async fn prune(&self, before: Timestamp) -> Result<usize, StoreError> {
+        self.writer.run(move |transaction: &Transaction<'_>| prune(transaction, before)).await
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        let read = |db: &_| one(db, statements::PING, [], |row| row.get::<_, i64>(0)).map(drop);
+        self.readers.run(read).await
+    }
+
+    fn bell(&self) -> &Notify {
+        &self.bell
+    }
+}
+
+fn prune(transaction: &Transaction<'_>, before: Timestamp) -> Result<usize, StoreError> {
+    let db = transaction.db;
+    let old = all(db, statements::OLD, params![before.0, PRUNE_MAX], |row| uuid(row, 0))?;
+    for id in &old {
+        execute(db, statements::UNARCHIVE, [id.as_bytes()])?;
+        execute(db, statements::PRUNE_JOURNAL, [id.as_bytes()])?;
+        execute(db, statements::PRUNE_KEY, [id.as_bytes()])?;
+    }
+    execute(db, statements::PRUNE_SIGNALS, [before.0])?;
+    Ok(old.len())
+}

@@ -1,0 +1,79 @@
+//! Tokens and the audit log.
+
+use async_trait::async_trait;
+use engine::store::StoreError;
+use engine::{AccessStore, AuditRow, Timestamp, TokenRow};
+use rusqlite::{Row, params};
+
+use super::SqliteStore;
+use super::apply::{all, execute, one};
+use super::statements as sql;
+use crate::rows::{self, TokenText};
+
+#[async_trait]
+impl AccessStore for SqliteStore {
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
+        let token = token.clone();
+        let add = move |transaction: &super::Transaction<'_>| {
+            let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
+            let role = token.role.as_str();
+            let row = params![token.name, role, token.digest, created_at, expires_at];
+            Ok(execute(transaction.db, sql::ADD_TOKEN, row)? > 0)
+        };
+        self.writer.run(add).await
+    }
+
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
+        let digest = digest.to_owned();
+        let find = move |db: &_| one(db, sql::FIND_TOKEN, [digest], token_text);
+        self.readers.run(find).await?.map(TokenText::read).transpose()
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        let found = self.readers.run(|db| all(db, sql::TOKENS, [], token_text)).await?;
+        found.into_iter().map(TokenText::read).collect()
+    }
+
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+        let name = name.to_owned();
+        let remove = move |transaction: &super::Transaction<'_>| {
+            Ok(execute(transaction.db, sql::REMOVE_TOKEN, [&name])? > 0)
+        };
+        self.writer.run(remove).await
+    }
+
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        let row = row.clone();
+        let write = move |transaction: &super::Transaction<'_>| {
+            let line = params![row.at.0, row.who, row.action, row.target, row.result, row.request];
+            execute(transaction.db, sql::AUDIT, line).map(drop)
+        };
+        self.writer.run(write).await
+    }
+
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        let read = move |db: &_| all(db, sql::AUDIT_LOG, [rows::rows(limit)], audit_row);
+        self.readers.run(read).await
+    }
+}
+
+fn token_text(row: &Row<'_>) -> rusqlite::Result<TokenText> {
+    Ok(TokenText {
+        name: row.get(0)?,
+        role: row.get(1)?,
+        digest: row.get(2)?,
+        created_at: row.get(3)?,
+        expires_at: row.get(4)?,
+    })
+}
+
+fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
+    Ok(AuditRow {
+        at: Timestamp(row.get(0)?),
+        who: row.get(1)?,
+        action: row.get(2)?,
+        target: row.get(3)?,
+        result: row.get(4)?,
+        request: row.get(5)?,
+    })
+}

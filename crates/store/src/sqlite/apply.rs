@@ -1,0 +1,245 @@
+//! What each kind of write does to the tables.
+
+use engine::store::{Append, Create, Finish, Park, QUEUED, Receipt, StoreError, Wish, Write};
+use engine::{Event, OperationId, Phase, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::connection::{fault, is_collision};
+use super::statements as sql;
+use super::writer::Transaction;
+use crate::draft::Draft;
+use crate::rows;
+use crate::rules::{self, Finished, Standing};
+
+pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Receipt, StoreError> {
+    match &draft.write {
+        Write::Create(new) => create(transaction, new, &draft.body),
+        Write::Append(new) => append_alone(transaction, new, &draft.body),
+        Write::Park(down) => park(transaction, down, &draft.body),
+        Write::Finish(end) => finish(transaction, end, &draft.body),
+        Write::Wish { id, wish: wanted } => wish(transaction, *id, wanted),
+        Write::Signal { key, payload, at } => signal(transaction, key, payload, *at),
+    }
+}
+
+/// The number of an event is given once. A second time means that somebody else owns the operation.
+pub(super) fn append(db: &Connection, id: OperationId, event: &Event, body: &str) -> Result<(), StoreError> {
+    let mut statement = db.prepare_cached(sql::APPEND).map_err(fault)?;
+    match statement.execute(params![id.0.as_bytes(), event.seq, event.at.0, body]) {
+        Ok(_) => Ok(()),
+        Err(error) if is_collision(&error) => Err(StoreError::Fenced),
+        Err(error) => Err(fault(error)),
+    }
+}
+
+pub(super) fn execute(db: &Connection, sql: &str, params: impl Params) -> Result<usize, StoreError> {
+    db.prepare_cached(sql).and_then(|mut statement| statement.execute(params)).map_err(fault)
+}
+
+/// The only row, or none.
+pub(super) fn one<T>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StoreError> {
+    let mut statement = db.prepare_cached(sql).map_err(fault)?;
+    statement.query_row(params, read).optional().map_err(fault)
+}
+
+/// All rows, in order.
+pub(super) fn all<T>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = db.prepare_cached(sql).map_err(fault)?;
+    statement.query_map(params, read).and_then(Iterator::collect).map_err(fault)
+}
+
+pub(super) fn uuid(row: &Row<'_>, column: usize) -> rusqlite::Result<Uuid> {
+    row.get(column).map(Uuid::from_bytes)
+}
+
+fn holder(db: &Connection, resource: Option<&str>) -> Result<Option<OperationId>, StoreError> {
+    let Some(resource) = resource else { return Ok(None) };
+    Ok(one(db, sql::HOLDER, [resource], |row| uuid(row, 0))?.map(OperationId))
+}
+
+fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<Receipt, StoreError> {
+    let db = transaction.db;
+    if let Some(same) = &create.idempotency {
+        let found = one(db, sql::KEY_USED, [&same.scope, &same.key], |row| {
+            Ok((OperationId(uuid(row, 0)?), row.get::<_, String>(1)?))
+        })?;
+        if let Some((operation, digest)) = found {
+            return Ok(rules::used_before(same, operation, &digest));
+        }
+    }
+    let holder = holder(db, create.resource.as_deref())?;
+    if let (Some(holder), false) = (holder, create.queue) {
+        return Ok(Receipt::Busy(holder));
+    }
+    append(db, create.id, &create.event, body)?;
+    let id = create.id.0.as_bytes();
+    if let Some(same) = &create.idempotency {
+        execute(db, sql::USE_KEY, params![same.scope, same.key, id, same.digest, create.created_at.0])?;
+    }
+    let queued = holder.is_some();
+    let owner = create.owner.filter(|_| !queued);
+    let due_at = (!queued && owner.is_none()).then_some(create.created_at.0);
+    let phase = if owner.is_some() { Phase::Running } else { Phase::Pending };
+    execute(
+        db,
+        sql::CREATE,
+        params![
+            id,
+            create.workflow,
+            create.tenant,
+            create.resource,
+            create.params,
+            phase.as_str(),
+            owner.as_ref().map(|node| node.0.as_bytes()),
+            queued,
+            due_at,
+            create.deadline_at.0,
+            create.created_at.0,
+            queued.then_some(QUEUED),
+        ],
+    )?;
+    if due_at.is_some() {
+        transaction.ring();
+    }
+    Ok(Receipt::Saved)
+}
+
+fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Result<Receipt, StoreError> {
+    append(transaction.db, new.id, &new.event, body)?;
+    if let Some(phase) = new.phase {
+        execute(transaction.db, sql::SET_PHASE, params![new.id.0.as_bytes(), phase.as_str()])?;
+    }
+    if let Some(key) = &new.consumes {
+        execute(transaction.db, sql::TAKE_SIGNAL, [key])?;
+    }
+    Ok(Receipt::Saved)
+}
+
+fn park(transaction: &Transaction<'_>, park: &Park, body: &str) -> Result<Receipt, StoreError> {
+    if let Some(event) = &park.event {
+        append(transaction.db, park.hold.id, event, body)?;
+    }
+    let (memory, memory_seq) = park.memory.as_ref().map(|(memory, seq)| (memory, seq)).unzip();
+    let hurried: Option<bool> = one(
+        transaction.db,
+        sql::PARK,
+        params![
+            park.hold.id.0.as_bytes(),
+            park.hold.node.0.as_bytes(),
+            park.hold.epoch,
+            park.phase.as_str(),
+            park.heard.map(|at| at.0),
+            park.key,
+            park.due_at.map(|at| at.0),
+            park.step,
+            park.reason,
+            memory,
+            memory_seq,
+        ],
+        |row| row.get(0),
+    )?;
+    match hurried {
+        Some(true) => transaction.ring(),
+        Some(false) => {}
+        None => return Err(StoreError::Fenced),
+    }
+    Ok(Receipt::Saved)
+}
+
+fn finish(transaction: &Transaction<'_>, finish: &Finish, body: &str) -> Result<Receipt, StoreError> {
+    let db = transaction.db;
+    if let Some(event) = &finish.event {
+        append(db, finish.hold.id, event, body)?;
+    }
+    let id = finish.hold.id.0.as_bytes();
+    let archived: Option<Option<String>> = one(
+        db,
+        sql::ARCHIVE,
+        params![
+            id,
+            finish.hold.node.0.as_bytes(),
+            finish.hold.epoch,
+            finish.phase.as_str(),
+            finish.at.0,
+            finish.cause,
+            finish.memory,
+            finish.seq,
+        ],
+        |row| row.get(0),
+    )?;
+    let resource = archived.ok_or(StoreError::Fenced)?;
+    execute(db, sql::REMOVE, [id])?;
+    if let Some(resource) = resource
+        && execute(db, sql::PROMOTE, params![resource, finish.at.0])? > 0
+    {
+        transaction.ring();
+    }
+    Ok(Receipt::Saved)
+}
+
+fn wish(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<Receipt, StoreError> {
+    let db = transaction.db;
+    let standing: Option<(String, bool, bool)> =
+        one(db, sql::STANDING, [id.0.as_bytes()], |row| row.try_into())?;
+    let Some((phase, queued, owned)) = standing else { return revive(transaction, id, wish) };
+    let heard = match (Standing { phase: rows::phase(&phase)?, queued, owned }).hear(wish) {
+        Ok(heard) => heard,
+        Err(receipt) => return Ok(receipt),
+    };
+    let text = rows::wish_text(wish)?;
+    execute(db, sql::WISH, params![id.0.as_bytes(), text, wish.at.0, heard.leaves_queue, heard.wakes])?;
+    if heard.wakes {
+        transaction.ring();
+    }
+    Ok(Receipt::Saved)
+}
+
+fn revive(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<Receipt, StoreError> {
+    let db = transaction.db;
+    let found: Option<(String, i64, i64, Option<String>)> =
+        one(db, sql::FINISHED, [id.0.as_bytes()], |row| row.try_into())?;
+    let Some((phase, created_at, deadline_at, resource)) = found else { return Ok(Receipt::NoSuchOperation) };
+    let finished = Finished {
+        phase: rows::phase(&phase)?,
+        created_at: Timestamp(created_at),
+        deadline_at: Timestamp(deadline_at),
+    };
+    let (phase, deadline_at) = match finished.revive(wish) {
+        Ok(revived) => revived,
+        Err(receipt) => return Ok(receipt),
+    };
+    if let Some(holder) = holder(db, resource.as_deref())? {
+        return Ok(Receipt::Busy(holder));
+    }
+    let text = rows::wish_text(wish)?;
+    execute(db, sql::REVIVE, params![id.0.as_bytes(), phase.as_str(), wish.at.0, deadline_at.0, text])?;
+    execute(db, sql::UNARCHIVE, [id.0.as_bytes()])?;
+    transaction.ring();
+    Ok(Receipt::Saved)
+}
+
+fn signal(
+    transaction: &Transaction<'_>,
+    key: &str,
+    payload: &Value,
+    at: Timestamp,
+) -> Result<Receipt, StoreError> {
+    let woken = execute(transaction.db, sql::WAKE, params![key, at.0])?;
+    execute(transaction.db, sql::SIGNAL, params![key, payload.to_string(), at.0])?;
+    if woken > 0 {
+        transaction.ring();
+    }
+    Ok(Receipt::Woke(woken))
+}

@@ -1,0 +1,242 @@
+//! Every statement that `SQLite` runs, except lists, which are put together in `reader`.
+
+/// The database's clock in microseconds. A macro, because it is a part of constants.
+macro_rules! now {
+    () => {
+        "cast(unixepoch('subsec') * 1000000 as integer)"
+    };
+}
+
+/// What makes an operation free to be claimed, in the words of the partial indexes.
+macro_rules! free {
+    () => {
+        "owner is null and due_at is not null and queued = 0"
+    };
+}
+
+pub(super) const BEGIN: &str = "begin immediate";
+pub(super) const COMMIT: &str = "commit";
+pub(super) const ROLLBACK: &str = "rollback";
+pub(super) const SAVE: &str = "savepoint one";
+pub(super) const UNDO: &str = "rollback to one";
+pub(super) const KEEP: &str = "release one";
+
+pub(super) const APPEND: &str = "insert into journal (operation, seq, at, body) values (?1, ?2, ?3, ?4)";
+
+pub(super) const KEY_USED: &str = "select operation, digest from idempotency where scope = ?1 and key = ?2";
+pub(super) const USE_KEY: &str =
+    "insert into idempotency (scope, key, operation, digest, at) values (?1, ?2, ?3, ?4, ?5)";
+pub(super) const HOLDER: &str = "select id from operations where resource = ?1 and queued = 0";
+pub(super) const CREATE: &str = "
+    insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
+        due_at, deadline_at, created_at, reason, memory_seq)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0)";
+
+pub(super) const SET_PHASE: &str = "update operations set phase = ?2 where id = ?1";
+pub(super) const TAKE_SIGNAL: &str = "delete from signals where key = ?1";
+
+/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
+pub(super) const PARK: &str = "
+    update operations set
+        owner = null,
+        phase = ?4,
+        due_at = coalesce(
+            case when wish_at is not ?5 then wish_at end,
+            (select at from signals where key = ?6),
+            ?7),
+        wait_key = ?6,
+        step = ?8,
+        reason = ?9,
+        wish = case when wish_at is not ?5 then wish end,
+        wish_at = case when wish_at is not ?5 then wish_at end,
+        memory = coalesce(?10, memory),
+        memory_seq = coalesce(?11, memory_seq)
+    where id = ?1 and owner = ?2 and epoch = ?3
+    returning due_at is not ?7";
+
+pub(super) const ARCHIVE: &str = "
+    insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
+        reason, memory, memory_seq, epoch)
+    select id, workflow, tenant, resource, params, ?4, created_at, deadline_at, ?5, ?6, ?7, ?8, epoch
+    from operations where id = ?1 and owner = ?2 and epoch = ?3
+    returning resource";
+pub(super) const REMOVE: &str = "delete from operations where id = ?1";
+pub(super) const PROMOTE: &str = "
+    update operations set queued = 0, reason = null, due_at = ?2
+    where id = (select id from operations where resource = ?1 and queued = 1 order by id limit 1)";
+
+pub(super) const STANDING: &str = "select phase, queued, owner is not null from operations where id = ?1";
+pub(super) const WISH: &str = "
+    update operations set
+        wish = ?2,
+        wish_at = ?3,
+        resource = case when ?4 then null else resource end,
+        queued = case when ?4 then 0 else queued end,
+        due_at = case when ?5 then ?3 else due_at end
+    where id = ?1";
+pub(super) const FINISHED: &str =
+    "select phase, created_at, deadline_at, resource from archive where id = ?1";
+pub(super) const REVIVE: &str = "
+    insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
+        deadline_at, created_at, wish, wish_at, memory, memory_seq)
+    select id, workflow, tenant, resource, params, ?2, epoch + 1, 0, 0, ?3, ?4, created_at, ?5, ?3, memory,
+        memory_seq
+    from archive where id = ?1";
+pub(super) const UNARCHIVE: &str = "delete from archive where id = ?1";
+
+pub(super) const WAKE: &str = "update operations set due_at = ?2 where wait_key = ?1 and owner is null";
+pub(super) const SIGNAL: &str = "
+    insert into signals (key, payload, at) values (?1, ?2, ?3)
+    on conflict (key) do update set payload = excluded.payload, at = excluded.at";
+
+pub(super) const JOIN: &str = concat!(
+    "insert into nodes (id, lease_until) values (?1, ",
+    now!(),
+    " + ?2) on conflict (id) do update set lease_until = excluded.lease_until"
+);
+pub(super) const FORGET_OTHERS: &str = "delete from nodes where id <> ?1";
+pub(super) const FORGET: &str = "delete from nodes where id = ?1";
+pub(super) const FREE_OTHERS: &str = concat!(
+    "update operations set owner = null, orphaned = 1, due_at = ",
+    now!(),
+    " where owner is not null and owner <> ?1"
+);
+pub(super) const FREE: &str =
+    concat!("update operations set owner = null, orphaned = 1, due_at = ", now!(), " where owner = ?1");
+pub(super) const RELEASE: &str = concat!(
+    "update operations set owner = null, orphaned = 1, due_at = ",
+    now!(),
+    " where id = ?2 and owner = ?1"
+);
+pub(super) const IS_KNOWN: &str = "select exists (select 1 from nodes where id = ?1)";
+pub(super) const WISHES: &str = "select id, wish from operations where owner = ?1 and wish is not null";
+
+pub(super) const DUE: &str =
+    concat!("select id from operations where ", free!(), " and due_at <= ?1 order by due_at limit ?2");
+pub(super) const DUE_OF_TENANT: &str = concat!(
+    "select id from operations where ",
+    free!(),
+    " and tenant = ?1 and due_at <= ?2 order by due_at limit ?3"
+);
+pub(super) const TENANT_FROM: &str = concat!(
+    "select tenant, due_at from operations where ",
+    free!(),
+    " and tenant >= ?1 order by tenant, due_at limit 1"
+);
+pub(super) const TENANT_AFTER: &str = concat!(
+    "select tenant, due_at from operations where ",
+    free!(),
+    " and tenant > ?1 order by tenant, due_at limit 1"
+);
+pub(super) const NEXT_DUE: &str = concat!("select min(due_at) from operations where ", free!());
+pub(super) const FOUND: &str = "
+    select workflow, tenant, resource, params, phase, created_at, deadline_at, epoch, memory, memory_seq,
+        orphaned, wish, wait_key,
+        (select payload from signals where key = operations.wait_key)
+    from operations where id = ?1";
+pub(super) const LAST_SEQ: &str = "select coalesce(max(seq), 0) from journal where operation = ?1";
+pub(super) const TAKE: &str = "
+    update operations set owner = ?2, phase = ?3, due_at = null, orphaned = 0, epoch = epoch + 1 where id = ?1";
+pub(super) const PUT_DOWN_BROKEN: &str = "
+    update operations set owner = null, phase = 'stuck', reason = ?2, due_at = null, wish = null,
+        wish_at = null
+    where id = ?1";
+
+pub(super) const SHOW: &str = "
+    select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
+        null as finished_at, owner, wish, params, memory, memory_seq
+    from operations where id = ?1
+    union all
+    select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
+        finished_at, null, null, params, memory, memory_seq
+    from archive where id = ?1";
+pub(super) const JOURNAL: &str =
+    "select seq, at, body from journal where operation = ?1 and seq > ?2 order by seq limit ?3";
+pub(super) const STATS: &str = concat!(
+    "select
+        (select count(*) from (select 1 from operations where owner is not null limit ?2)),
+        (select count(*) from (select 1 from operations where ",
+    free!(),
+    " and due_at <= ?1 limit ?2)),
+        (select count(*) from (select 1 from operations where ",
+    free!(),
+    " and due_at > ?1 limit ?2)),
+        (select count(*) from (select 1 from operations where owner is null and due_at is null limit ?2)),
+        (select count(*) from (select 1 from operations where phase = 'stuck' limit ?2)),
+        (select min(due_at) from operations where ",
+    free!(),
+    " and due_at <= ?1)"
+);
+pub(super) const PING: &str = "select 1";
+
+pub(super) const OLD: &str = "select id from archive where finished_at < ?1 order by finished_at limit ?2";
+pub(super) const PRUNE_JOURNAL: &str = "delete from journal where operation = ?1";
+pub(super) const PRUNE_KEY: &str = "delete from idempotency where operation = ?1";
+pub(super) const PRUNE_SIGNALS: &str = "delete from signals where at < ?1";
+
+pub(super) const ADD_TOKEN: &str = "
+    insert into tokens (name, role, digest, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)
+    on conflict do nothing";
+pub(super) const FIND_TOKEN: &str =
+    "select name, role, digest, created_at, expires_at from tokens where digest = ?1";
+pub(super) const TOKENS: &str =
+    "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
+pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = ?1";
+pub(super) const AUDIT: &str = "
+    insert into audit (at, who, action, target, result, request) values (?1, ?2, ?3, ?4, ?5, ?6)";
+pub(super) const AUDIT_LOG: &str =
+    "select at, who, action, target, result, request from audit order by n desc limit ?1";
+
+/// For the test that each of them is understood.
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[
+    APPEND,
+    KEY_USED,
+    USE_KEY,
+    HOLDER,
+    CREATE,
+    SET_PHASE,
+    TAKE_SIGNAL,
+    PARK,
+    ARCHIVE,
+    REMOVE,
+    PROMOTE,
+    STANDING,
+    WISH,
+    FINISHED,
+    REVIVE,
+    UNARCHIVE,
+    WAKE,
+    SIGNAL,
+    JOIN,
+    FORGET_OTHERS,
+    FORGET,
+    FREE_OTHERS,
+    FREE,
+    RELEASE,
+    IS_KNOWN,
+    WISHES,
+    DUE,
+    DUE_OF_TENANT,
+    TENANT_FROM,
+    TENANT_AFTER,
+    NEXT_DUE,
+    FOUND,
+    LAST_SEQ,
+    TAKE,
+    PUT_DOWN_BROKEN,
+    SHOW,
+    JOURNAL,
+    STATS,
+    PING,
+    OLD,
+    PRUNE_JOURNAL,
+    PRUNE_KEY,
+    PRUNE_SIGNALS,
+    ADD_TOKEN,
+    FIND_TOKEN,
+    TOKENS,
+    REMOVE_TOKEN,
+    AUDIT,
+    AUDIT_LOG,
+];

@@ -1,0 +1,122 @@
+use engine::store::{Create, Write};
+use engine::{Body, Phase};
+use rusqlite::Connection;
+use uuid::Uuid;
+
+use super::*;
+
+fn create(n: u128) -> Write {
+    Write::Create(Box::new(Create {
+        id: OperationId(Uuid::from_u128(n)),
+        workflow: "launch".into(),
+        tenant: "acme".into(),
+        resource: None,
+        params: "x".repeat(10_000),
+        created_at: Timestamp(0),
+        deadline_at: Timestamp(0),
+        owner: None,
+        event: Event { seq: 1, at: Timestamp(0), body: Body::Created { by: "test".into(), started: None } },
+        idempotency: None,
+        queue: false,
+    }))
+}
+
+async fn set_room(store: &SqliteStore, pages: i64) {
+    let set = move |transaction: &Transaction<'_>| {
+        let found: rusqlite::Result<i64> =
+            transaction.db.query_row(&format!("pragma max_page_count = {pages}"), [], |row| row.get(0));
+        Ok(found.is_ok())
+    };
+    assert!(store.writer.run(set).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
+    set_room(&store, 100).await;
+    let mut saved = 0;
+    let refused = loop {
+        match store.commit(create(saved)).await {
+            Ok(_) => saved += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, StoreError::Full(_)), "{refused}");
+    assert!(saved > 5);
+    assert!(matches!(store.commit(create(saved)).await, Err(StoreError::Full(_))));
+    assert_eq!(store.ping().await, Ok(()));
+    set_room(&store, 1000).await;
+    assert_eq!(store.commit(create(saved)).await, Ok(Receipt::Saved));
+    let all = store.list(&Query { limit: 1000, ..Query::default() }).await.unwrap();
+    assert_eq!(all.len() as u128, saved + 1);
+}
+
+#[tokio::test]
+async fn a_refused_errand_takes_back_only_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
+    let bad = store.writer.run(|transaction: &Transaction<'_>| {
+        execute(transaction.db, "delete from journal", [])?;
+        Err::<(), _>(StoreError::Refused("no good".into()))
+    });
+    let good = (0..50).map(|n| store.commit(create(n)));
+    let (good, bad) = tokio::join!(futures_util::future::join_all(good), bad);
+    assert_eq!(bad, Err(StoreError::Refused("no good".into())));
+    assert!(good.iter().all(Result::is_ok));
+    for n in 0..50 {
+        assert_eq!(store.journal(OperationId(Uuid::from_u128(n)), 0, 10).await.unwrap().len(), 1);
+    }
+}
+
+fn migrated() -> Connection {
+    let mut db = Connection::open_in_memory().unwrap();
+    connection::migrate(&mut db).unwrap();
+    db
+}
+
+#[test]
+fn every_statement_is_understood() {
+    let db = migrated();
+    for sql in statements::ALL {
+        db.prepare(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+    }
+    for bits in 0..64 {
+        let text = |bit: u32| (bits & (1 << bit) != 0).then(|| "text".to_owned());
+        let id = |bit: u32| text(bit).map(|_| OperationId(Uuid::nil()));
+        let (workflow, tenant, resource, before, from) = (text(0), text(1), text(2), id(3), id(4));
+        let phases = text(5).map(|_| Phase::Failed).into_iter().collect();
+        let query = Query { workflow, phases, tenant, resource, before, from, limit: 1 };
+        db.prepare(&reader::list_sql(&query)).unwrap();
+        reader::list(&db, &query).unwrap();
+    }
+}
+
+#[track_caller]
+fn check_plan(db: &Connection, sql: &str, expect: &str) {
+    let mut statement = db.prepare(&format!("explain query plan {sql}")).unwrap();
+    let none = vec![rusqlite::types::Null; statement.parameter_count()];
+    let rows = statement.query_map(rusqlite::params_from_iter(none), |row| row.get::<_, String>(3)).unwrap();
+    let plan = rows.collect::<rusqlite::Result<Vec<_>>>().unwrap().join("\n");
+    assert!(plan.contains(expect) && !plan.contains("SCAN operations\n"), "{plan}");
+}
+
+/// Partial indexes are used only by statements that repeat their condition word by word.
+#[test]
+fn hot_statements_use_their_indexes() {
+    let db = migrated();
+    check_plan(&db, statements::DUE, "operations_due");
+    check_plan(&db, statements::DUE_OF_TENANT, "operations_tenant_due");
+    check_plan(&db, statements::TENANT_AFTER, "operations_tenant_due");
+    check_plan(&db, statements::NEXT_DUE, "operations_due");
+    check_plan(&db, statements::HOLDER, "operations_resource");
+    check_plan(&db, statements::PROMOTE, "operations_queued");
+    check_plan(&db, statements::WAKE, "operations_wait_key");
+    check_plan(&db, statements::WISHES, "operations_wish");
+    check_plan(&db, statements::FREE, "operations_owner");
+    check_plan(&db, statements::OLD, "archive_finished");
+    check_plan(&db, statements::PRUNE_KEY, "idempotency_operation");
+    for index in ["owner", "due", "idle", "stuck"] {
+        check_plan(&db, statements::STATS, &format!("operations_{index}"));
+    }
+}

@@ -1,0 +1,247 @@
+//! The one thread that writes. It takes everything that is queued, writes it in one transaction, and answers
+//! each caller after the commit.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+
+use engine::store::{Receipt, StoreError};
+use rusqlite::Connection;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tracing::warn;
+
+use super::apply::apply;
+use super::connection::{fault, open_writer};
+use super::statements;
+use crate::draft::Draft;
+use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
+
+/// The open transaction.
+pub(super) struct Transaction<'a> {
+    pub(super) db: &'a Connection,
+    rings: Cell<bool>,
+}
+
+impl Transaction<'_> {
+    /// Something is free to be claimed as soon as this is committed.
+    pub(super) fn ring(&self) {
+        self.rings.set(true);
+    }
+}
+
+/// Something to be done in a transaction. It may be done again, when the transaction was rolled back.
+trait Errand: Send {
+    fn run(&mut self, transaction: &Transaction<'_>) -> Result<(), StoreError>;
+    /// The caller hears what `run` found, or why that does not count.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+    fn weight(&self) -> usize;
+    fn is_write(&self) -> bool;
+}
+
+struct Asked<W, T> {
+    work: W,
+    weight: usize,
+    is_write: bool,
+    found: Result<T, StoreError>,
+    caller: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<W, T> Errand for Asked<W, T>
+where
+    W: FnMut(&Transaction<'_>) -> Result<T, StoreError> + Send,
+    T: Send,
+{
+    fn run(&mut self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
+        self.found = (self.work)(transaction);
+        self.found.as_ref().map(|_| ()).map_err(StoreError::clone)
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        // Whoever asked may have gone away; what is saved stays saved.
+        let _ = self.caller.send(committed.and(self.found));
+    }
+
+    fn weight(&self) -> usize {
+        self.weight
+    }
+
+    fn is_write(&self) -> bool {
+        self.is_write
+    }
+}
+
+fn untried<T>() -> Result<T, StoreError> {
+    Err(StoreError::Unavailable("nothing was tried yet".into()))
+}
+
+fn gone() -> StoreError {
+    StoreError::Unavailable("the thread that writes is gone".into())
+}
+
+pub(super) struct Writer {
+    queue: Option<mpsc::UnboundedSender<Box<dyn Errand>>>,
+    thread: Option<JoinHandle<()>>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct Counters {
+    commits: AtomicU64,
+    writes: AtomicU64,
+}
+
+impl Writer {
+    /// `db` is the only connection that writes to the file at `path`.
+    pub(super) fn start(db: Connection, path: PathBuf, bell: Arc<Notify>) -> Result<Writer, StoreError> {
+        let (queue, errands) = mpsc::unbounded_channel();
+        let counters = Arc::new(Counters::default());
+        let desk = Desk { db, path, errands, bell, counters: Arc::clone(&counters) };
+        let thread = thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || desk.work())
+            .map_err(|error| StoreError::Unavailable(format!("cannot start a thread: {error}")))?;
+        Ok(Writer { queue: Some(queue), thread: Some(thread), counters })
+    }
+
+    /// Saves one write.
+    pub(super) async fn save(&self, draft: Draft) -> Result<Receipt, StoreError> {
+        let (caller, answer) = oneshot::channel();
+        let (weight, found) = (draft.weight(), untried());
+        let work = move |transaction: &Transaction<'_>| apply(transaction, &draft);
+        self.queue(Box::new(Asked { work, weight, is_write: true, found, caller }))?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    /// Does this in a transaction, together with what others want at the same moment, and answers after the
+    /// commit. `Refused` takes back what `work` did; `Fenced` does not.
+    pub(super) async fn run<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        W: FnMut(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        self.queue(Box::new(Asked { work, weight: 0, is_write: false, found: untried(), caller }))?;
+        answer.await.map_err(|_| gone())?
+    }
+
+    fn queue(&self, errand: Box<dyn Errand>) -> Result<(), StoreError> {
+        self.queue.as_ref().ok_or_else(gone)?.send(errand).map_err(|_| gone())
+    }
+
+    /// Transactions with writes so far, and the writes in them.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.counters.commits.load(Ordering::Relaxed), self.counters.writes.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.queue.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread has on its desk.
+struct Desk {
+    db: Connection,
+    path: PathBuf,
+    errands: mpsc::UnboundedReceiver<Box<dyn Errand>>,
+    bell: Arc<Notify>,
+    counters: Arc<Counters>,
+}
+
+/// Whether each errand can be taken back on its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Plain,
+    EachApart,
+}
+
+impl Desk {
+    fn work(mut self) {
+        while let Some(first) = self.errands.blocking_recv() {
+            let mut weight = first.weight();
+            let mut batch = vec![first];
+            while batch.len() < BATCH_WRITES_MAX && weight < BATCH_BYTES_MAX {
+                let Ok(errand) = self.errands.try_recv() else { break };
+                weight += errand.weight();
+                batch.push(errand);
+            }
+            self.settle(batch);
+        }
+    }
+
+    fn settle(&mut self, mut batch: Vec<Box<dyn Errand>>) {
+        let mut outcome = self.transaction(&mut batch, Mode::Plain);
+        if matches!(outcome, Err(StoreError::Refused(_))) {
+            // Somebody's data is no good. With a savepoint around each, it harms only its own errand.
+            outcome = self.transaction(&mut batch, Mode::EachApart);
+        }
+        if let Err(error) = &outcome {
+            warn!(%error, "cannot commit {} writes", batch.len());
+            self.recover(error);
+        }
+        for errand in batch {
+            errand.answer(outcome.clone());
+        }
+    }
+
+    fn transaction(&mut self, batch: &mut [Box<dyn Errand>], mode: Mode) -> Result<(), StoreError> {
+        if !self.db.is_autocommit() {
+            self.execute(statements::ROLLBACK)?;
+        }
+        let rings = self.try_transaction(batch, mode).inspect_err(|_| {
+            // Some errors have rolled back already, and then there is nothing to roll back.
+            if !self.db.is_autocommit() {
+                let _ = self.execute(statements::ROLLBACK);
+            }
+        })?;
+        let writes = batch.iter().filter(|errand| errand.is_write()).count() as u64;
+        if writes > 0 {
+            self.counters.commits.fetch_add(1, Ordering::Relaxed);
+            self.counters.writes.fetch_add(writes, Ordering::Relaxed);
+        }
+        if rings {
+            self.bell.notify_one();
+        }
+        Ok(())
+    }
+
+    fn try_transaction(&self, batch: &mut [Box<dyn Errand>], mode: Mode) -> Result<bool, StoreError> {
+        self.execute(statements::BEGIN)?;
+        let transaction = Transaction { db: &self.db, rings: Cell::new(false) };
+        for errand in batch {
+            if mode == Mode::EachApart {
+                self.execute(statements::SAVE)?;
+            }
+            match errand.run(&transaction) {
+                Ok(()) | Err(StoreError::Fenced) => {}
+                Err(StoreError::Refused(_)) if mode == Mode::EachApart => self.execute(statements::UNDO)?,
+                Err(error) => return Err(error),
+            }
+            if mode == Mode::EachApart {
+                self.execute(statements::KEEP)?;
+            }
+        }
+        self.execute(statements::COMMIT)?;
+        Ok(transaction.rings.get())
+    }
+
+    fn execute(&self, sql: &'static str) -> Result<(), StoreError> {
+        self.db.prepare_cached(sql).and_then(|mut statement| statement.raw_execute()).map_err(fault)?;
+        Ok(())
+    }
+
+    /// A connection that met a broken disk may be of no use any more; a full disk does not harm it.
+    fn recover(&mut self, error: &StoreError) {
+        if let StoreError::Unavailable(_) = error
+            && let Ok(db) = open_writer(&self.path)
+        {
+            self.db = db;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use engine::{AuditRow, Role, TokenRow};
+
+use crate::fixture::*;
+use crate::house::Whole;
+
+fn token(name: &str, role: Role, second: i64) -> TokenRow {
+    TokenRow {
+        name: name.into(),
+        role,
+        digest: format!("digest of {name}"),
+        created_at: at(second),
+        expires_at: Some(at(second + 10)).filter(|_| role != Role::Admin),
+    }
+}
+
+pub(crate) async fn a_token_is_found_by_its_digest_until_it_is_removed(store: &dyn Whole) {
+    let tokens =
+        [token("zoe", Role::Reader, 1), token("ben", Role::Operator, 2), token("ann", Role::Admin, 3)];
+    assert!(store.tokens().await.unwrap().is_empty());
+    for token in &tokens {
+        assert!(store.add_token(token).await.unwrap());
+    }
+    let other = TokenRow { digest: "another".into(), ..token("zoe", Role::Admin, 9) };
+    assert!(!store.add_token(&other).await.unwrap(), "the name is taken");
+    assert_eq!(store.tokens().await.unwrap(), tokens);
+    assert_eq!(store.find_token("digest of ann").await.unwrap().as_ref(), Some(&tokens[2]));
+    assert_eq!(store.find_token("another").await.unwrap(), None);
+    assert!(store.remove_token("ann").await.unwrap());
+    assert!(!store.remove_token("ann").await.unwrap());
+    assert_eq!(store.find_token("digest of ann").await.unwrap(), None);
+    assert_eq!(store.tokens().await.unwrap(), tokens[..2]);
+}
+
+pub(crate) async fn the_audit_log_is_newest_first(store: &dyn Whole) {
+    let row = |n: i64| AuditRow {
+        at: at(n),
+        who: format!("caller {n}"),
+        action: "cancel".into(),
+        target: "an operation".into(),
+        result: "accepted".into(),
+        request: format!("request {n}"),
+    };
+    for n in 1..=5 {
+        store.audit(&row(n)).await.unwrap();
+    }
+    assert_eq!(store.audit_log(3).await.unwrap(), [row(5), row(4), row(3)]);
+    assert_eq!(store.audit_log(100).await.unwrap().len(), 5);
+}

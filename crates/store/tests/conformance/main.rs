@@ -1,0 +1,110 @@
+//! One suite for all stores: what holds for the one in memory holds for `SQLite` and `PostgreSQL`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod access;
+mod claiming;
+mod creating;
+mod crowd;
+mod fixture;
+mod holding;
+mod house;
+mod postgres_only;
+mod random;
+mod reading;
+mod signalling;
+mod sqlite_only;
+mod wishing;
+
+/// Makes three tests of each case.
+macro_rules! on_every_store {
+    ($($module:ident: $($case:ident),+;)+) => {
+        on_every_store! { @on memory $($module: $($case),+;)+ }
+        on_every_store! { @on sqlite $($module: $($case),+;)+ }
+        on_every_store! { @on postgres $($module: $($case),+;)+ }
+    };
+    (@on $store:ident $($module:ident: $($case:ident),+;)+) => {
+        mod $store {
+            $(mod $module {
+                $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let house = crate::house::$store().await;
+                    crate::$module::$case(&*house.store).await;
+                })+
+            })+
+        }
+    };
+}
+
+on_every_store! {
+    creating:
+        a_new_operation_is_there_with_its_first_event,
+        an_operation_without_an_owner_is_due_at_once,
+        the_same_key_means_the_same_operation,
+        a_key_that_was_used_counts_more_than_a_busy_resource,
+        a_refused_create_does_not_use_up_its_key,
+        fifty_callers_with_one_key_make_one_operation,
+        a_resource_has_one_active_operation,
+        fifty_callers_for_one_resource_make_one_operation,
+        those_who_queue_get_the_resource_in_order,
+        fifty_who_queue_at_once_all_get_their_turn,
+        an_id_is_used_once;
+    holding:
+        a_number_is_given_once,
+        an_append_changes_the_phase_in_lists,
+        a_park_says_everything_that_lists_show,
+        a_park_without_memory_keeps_the_one_before,
+        a_park_needs_the_owner_and_its_epoch,
+        a_finish_needs_the_owner_and_its_epoch,
+        a_finished_operation_is_kept_with_its_end,
+        an_orphan_is_adopted_and_its_old_owner_refused,
+        what_the_old_owner_wrote_before_the_adoption_counts,
+        joining_frees_what_the_previous_node_owned,
+        leaving_frees_everything_and_rings,
+        releasing_frees_what_is_named_and_owned,
+        a_node_that_nobody_knows_may_do_nothing;
+    claiming:
+        a_clean_claim_writes_no_event,
+        a_claim_brings_the_memory_and_what_came_after,
+        the_oldest_come_first_and_the_limit_holds,
+        only_what_is_due_and_free_is_claimed,
+        a_claim_moves_on_waiting_phases_only,
+        a_small_tenant_is_not_starved_by_a_big_one,
+        every_one_of_many_tenants_gets_its_turn;
+    wishing:
+        each_verb_in_each_phase_is_answered_as_the_phase_says,
+        a_wish_for_nothing_is_answered,
+        a_wish_for_a_running_operation_comes_with_the_heartbeat,
+        a_wish_wakes_what_is_put_down,
+        a_wish_that_was_not_heard_survives_the_park,
+        a_wish_that_was_heard_does_not_wake,
+        a_cancelled_operation_leaves_the_queue,
+        a_paused_operation_stays_in_the_queue,
+        a_finished_operation_begins_again_with_all_its_time,
+        a_finished_operation_does_not_begin_again_on_a_busy_resource,
+        wishes_and_parks_at_the_same_moment_lose_nothing;
+    signalling:
+        a_signal_before_the_wait_ends_it_at_once,
+        a_signal_during_the_wait_ends_it,
+        a_signal_for_a_running_operation_is_found_at_its_next_park,
+        a_signal_is_gone_when_an_event_has_taken_it_over,
+        a_signal_ends_every_wait_for_it_and_the_last_payload_counts,
+        signals_and_parks_at_the_same_moment_lose_nothing;
+    reading:
+        nothing_is_shown_of_what_is_not_there,
+        a_list_keeps_to_every_filter,
+        pages_have_no_gap_and_no_double,
+        a_journal_can_be_read_in_pages,
+        stats_count_what_there_is,
+        old_operations_are_removed_with_all_that_is_theirs,
+        the_database_answers;
+    access:
+        a_token_is_found_by_its_digest_until_it_is_removed,
+        the_audit_log_is_newest_first;
+    crowd:
+        five_hundred_operations_at_once_have_no_gap,
+        whoever_writes_a_number_twice_harms_nobody_else,
+        whole_lives_side_by_side_all_end_in_the_archive;
+    random:
+        random_lives_are_the_same_as_in_memory;
+}

@@ -1,0 +1,409 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Phase;
+use engine::store::{Create, Park, Receipt, Store, StoreError, Write};
+use futures_util::future::join_all;
+use store::PostgresStore;
+use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{Client, NoTls};
+use uuid::Uuid;
+
+use crate::fixture::*;
+use crate::house::{COMMITTERS, new_database};
+
+const LONG: Duration = Duration::from_secs(30);
+
+/// A connection of a test's own, past the store.
+async fn side_door(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn open(url: &str) -> Arc<PostgresStore> {
+    PostgresStore::connect(url, COMMITTERS).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_the_database_cannot_hold_harms_nobody_else() {
+    let store = open(&new_database()).await;
+    let node = joined(&*store).await;
+    let holds = join_all((0..200).map(|_| running(&*store, node))).await;
+    let writes = holds.iter().enumerate().map(async |(n, hold)| {
+        let reason = Some(if n == 99 { "no\0good" } else { "good" }.to_owned());
+        park(&*store, Park { reason, event: Some(stepped(2)), ..park_of(*hold) }).await
+    });
+    for (n, answer) in join_all(writes).await.into_iter().enumerate() {
+        match answer {
+            Err(StoreError::Refused(_)) => assert_eq!(n, 99),
+            answer => assert_eq!((answer, n == 99), (Ok(Receipt::Saved), false)),
+        }
+    }
+    assert_eq!(numbers(&*store, holds[98].id).await, [1, 2]);
+    assert_eq!(numbers(&*store, holds[99].id).await, [1], "nothing of it is there");
+    let new = Create { params: "\0".into(), ..plain("acme") };
+    let refused = store.commit(Write::Create(Box::new(new))).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    let refused = store.commit(Write::Signal { key: "\0".into(), payload: 1.into(), at: at(1) }).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_never_claim_the_same() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    let (first, second) = (joined(&*one).await, joined(&*two).await);
+    join_all((0..400).map(|n| create(&*one, plain(["acme", "beta"][n % 2])))).await;
+    let take = async |store: &PostgresStore, node| {
+        let mut taken = Vec::new();
+        loop {
+            let claims = store.claim(node, LATE, 13).await.unwrap();
+            taken.extend(claims.operations.iter().map(|claimed| claimed.id));
+            if claims.operations.is_empty() && claims.next_due.is_none() {
+                return taken;
+            }
+        }
+    };
+    let (mine, yours) = tokio::join!(take(&one, first), take(&two, second));
+    assert_eq!(mine.len() + yours.len(), 400);
+    assert_eq!(mine.iter().chain(&yours).collect::<HashSet<_>>().len(), 400);
+    for id in mine {
+        assert_eq!(show(&*two, id).await.summary.owner, Some(first));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_resource_of_one_process_is_busy_for_the_other() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    let node = joined(&*one).await;
+    for round in 0..20 {
+        let name = format!("vm-{round}");
+        let asked: Vec<Create> = (0..16).map(|_| keyed(&name, "digest", on(&name, owned(node)))).collect();
+        let of = |n: usize| if n.is_multiple_of(2) { &*one } else { &*two };
+        let receipts = join_all(asked.iter().enumerate().map(|(n, new)| create(of(n), new.clone()))).await;
+        let winner = receipts.iter().position(|receipt| *receipt == Receipt::Saved).unwrap();
+        for (n, receipt) in receipts.into_iter().enumerate().filter(|(n, _)| *n != winner) {
+            assert_eq!(receipt, Receipt::Repeated(asked[winner].id), "{n}");
+        }
+        let other = create(&*two, on(&name, plain("acme"))).await;
+        assert_eq!(other, Receipt::Busy(asked[winner].id));
+    }
+}
+
+/// Creates and finishes of one resource meet in every order; nobody may be left in the queue for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_forgotten_in_a_queue() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    let node = joined(&*one).await;
+    let makers = (0..100).map(async |n: usize| {
+        let store = if n.is_multiple_of(2) { &one } else { &two };
+        let new = Create { queue: true, ..on(["vm-1", "vm-2"][n / 2 % 2], plain("acme")) };
+        assert_eq!(create(&**store, new).await, Receipt::Saved);
+    });
+    let finisher = async {
+        let mut done = 0;
+        while done < 100 {
+            for claimed in claim(&*two, node, LATE).await {
+                finish(&*one, finish_of(hold_of(&claimed, node), 2)).await.unwrap();
+                done += 1;
+            }
+        }
+    };
+    let all = async { tokio::join!(join_all(makers), finisher) };
+    timeout(LONG, all).await.expect("somebody waits in the queue, and nobody holds the resource");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_signal_to_one_process_reaches_the_wait_of_another() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    let node = joined(&*one).await;
+    let round = async |n: usize| {
+        let hold = running(&*one, node).await;
+        let key = format!("key-{n}");
+        let parking = park(&*one, Park { key: Some(key.clone()), ..park_of(hold) });
+        let (parked, _) = tokio::join!(parking, signal(&*two, &key, 1, 5));
+        parked.unwrap();
+        assert_eq!(show(&*one, hold.id).await.summary.due_at, Some(at(5)), "{key} was missed");
+    };
+    join_all((0..300).map(round)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_hear_of_new_work() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    // Listening begins with a ring, for what was missed before.
+    timeout(LONG, two.bell().notified()).await.unwrap();
+    let node = joined(&*one).await;
+    create(&*one, plain("acme")).await;
+    timeout(LONG, two.bell().notified()).await.unwrap();
+    let hold = running(&*one, node).await;
+    park(&*one, Park { key: Some("k".into()), ..park_of(hold) }).await.unwrap();
+    signal(&*one, "k", 1, 5).await;
+    timeout(LONG, two.bell().notified()).await.unwrap();
+    one.leave(node).await.unwrap();
+    running(&*one, node).await;
+    one.leave(node).await.unwrap();
+    timeout(LONG, two.bell().notified()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_expired_lease_frees_what_its_node_owned() {
+    let url = new_database();
+    let store = open(&url).await;
+    let (dead, alive) = (joined(&*store).await, joined(&*store).await);
+    let hold = running(&*store, dead).await;
+    let mine = running(&*store, alive).await;
+    assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
+    assert_eq!(show(&*store, hold.id).await.summary.owner, Some(dead), "its lease is not over yet");
+    let door = side_door(&url).await;
+    door.execute("update nodes set lease_until = 1 where id = $1", &[&dead.0]).await.unwrap();
+    assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
+    assert_eq!(store.heartbeat(dead, LEASE).await, Err(StoreError::Fenced));
+    assert_eq!(show(&*store, mine.id).await.summary.owner, Some(alive));
+    let claimed = claim_one(&*store, alive, LATE).await;
+    assert_eq!((claimed.id, claimed.orphaned, claimed.seq), (hold.id, true, 2));
+    assert_eq!(append(&*store, hold.id, 2).await, Err(StoreError::Fenced));
+
+    // Somebody who is late but still there keeps what it has.
+    door.execute("update nodes set lease_until = 1 where id = $1", &[&alive.0]).await.unwrap();
+    assert_eq!(store.heartbeat(alive, LEASE).await, Ok(Vec::new()));
+    assert_eq!(show(&*store, mine.id).await.summary.owner, Some(alive));
+
+    // What a node took in the moment of its death does not stay with it.
+    let late = running(&*store, dead).await;
+    store.heartbeat(alive, LEASE).await.unwrap();
+    assert_eq!(claim_one(&*store, alive, LATE).await.id, late.id);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_append_and_an_adoption_never_both_win() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    let mut old = joined(&*one).await;
+    for _ in 0..20 {
+        let holds = join_all((0..20).map(|_| running(&*one, old))).await;
+        let new = new_node();
+        two.join(new, Some(old), LEASE).await.unwrap();
+        let late = join_all(holds.iter().map(|hold| append(&*one, hold.id, 2)));
+        let (late, claimed) = tokio::join!(late, claim(&*two, new, LATE));
+        for claimed in claimed {
+            let n = holds.iter().position(|hold| hold.id == claimed.id).unwrap();
+            let expect = if late[n].is_ok() { 3 } else { 2 };
+            assert_eq!(claimed.seq, expect, "{:?}", late[n]);
+            assert_eq!(claimed.events.len(), expect as usize);
+        }
+        old = new;
+        one.join(old, None, LEASE).await.unwrap();
+        assert!(claim(&*two, new, LATE).await.is_empty());
+        two.leave(new).await.unwrap();
+        one.join(old, None, LEASE).await.unwrap();
+        for claimed in claim(&*one, old, LATE).await {
+            finish(&*one, finish_of(hold_of(&claimed, old), claimed.seq + 1)).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_journal_stops_only_its_own_operation() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    let (broken, whole) = (plain("acme"), plain("acme"));
+    create(&*store, broken.clone()).await;
+    create(&*store, whole.clone()).await;
+    let door = side_door(&url).await;
+    door.execute("update journal set body = '{' where operation = $1", &[&broken.id.0]).await.unwrap();
+    assert_eq!(claim_one(&*store, node, LATE).await.id, whole.id);
+    let summary = show(&*store, broken.id).await.summary;
+    assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Stuck, None, None));
+    assert!(summary.reason.unwrap().starts_with("its journal cannot be read: "));
+    assert!(claim(&*store, node, LATE).await.is_empty());
+}
+
+/// Writes until told to stop; answers what was acknowledged.
+async fn write_on(
+    store: &PostgresStore,
+    id: engine::OperationId,
+    stop: &std::sync::atomic::AtomicBool,
+) -> (u32, u32) {
+    let (mut seq, mut failures) = (1, 0);
+    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+        match append(store, id, seq + 1).await {
+            Err(StoreError::Unavailable(_)) => {
+                failures += 1;
+                sleep(Duration::from_millis(10)).await;
+            }
+            // Fenced: it had happened after all, and nobody could tell us.
+            Ok(_) | Err(StoreError::Fenced) => seq += 1,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    (seq, failures)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_crashes_and_comes_back_loses_nothing_that_was_acknowledged() {
+    let options = PrivatePostgresOptions { durable: true, ..PrivatePostgresOptions::default() };
+    let server = Arc::new(PrivatePostgres::start(&options).unwrap());
+    let store = open(&server.url("postgres")).await;
+    let node = joined(&*store).await;
+    let holds = join_all((0..50).map(|_| running(&*store, node))).await;
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let writers = join_all(holds.iter().map(|hold| write_on(&store, hold.id, &stop)));
+    let breaker = async {
+        sleep(Duration::from_millis(300)).await;
+        let stopping = Arc::clone(&server);
+        tokio::task::spawn_blocking(move || stopping.stop_immediate().unwrap()).await.unwrap();
+        let down = timeout(Duration::from_secs(2), append(&*store, new_id(), 1)).await.unwrap();
+        assert!(matches!(down, Err(StoreError::Unavailable(_))), "{down:?}");
+        for answer in [
+            store.ping().await,
+            store.heartbeat(node, LEASE).await.map(drop),
+            store.claim(node, LATE, 1).await.map(drop),
+        ] {
+            assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+        }
+        let starting = Arc::clone(&server);
+        tokio::task::spawn_blocking(move || starting.start_again().unwrap()).await.unwrap();
+        let healed = async {
+            while store.ping().await.is_err() || store.heartbeat(node, LEASE).await.is_err() {
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(LONG, healed).await.unwrap();
+        sleep(Duration::from_secs(2)).await;
+        let again = Arc::clone(&server);
+        tokio::task::spawn_blocking(move || again.restart_immediate().unwrap()).await.unwrap();
+        sleep(Duration::from_secs(2)).await;
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    };
+    let (written, ()) = tokio::join!(writers, breaker);
+    assert!(written.iter().any(|(_, failures)| *failures > 0), "the server was never missed");
+    for (hold, (seq, _)) in holds.iter().zip(written) {
+        assert!(seq > 3, "{seq}");
+        let found = store.journal(hold.id, 0, 1_000_000).await.unwrap();
+        let numbers: Vec<u32> = found.iter().map(|event| event.seq).collect();
+        assert!(numbers.len() >= seq as usize, "{} of {seq}", numbers.len());
+        assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
+    }
+    assert_eq!(claim(&*store, node, LATE).await.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_connections_come_back() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    let hold = running(&*store, node).await;
+    timeout(LONG, store.bell().notified()).await.unwrap();
+    let door = side_door(&url).await;
+    for round in 2..6 {
+        store.stats(at(0)).await.unwrap();
+        claim(&*store, node, LATE).await;
+        let killed = door
+            .query(
+                "select pg_terminate_backend(pid) from pg_stat_activity
+                where application_name = 'provision-engine' and datname = current_database()",
+                &[],
+            )
+            .await
+            .unwrap();
+        assert!(killed.len() >= 5, "{}", killed.len());
+        // Everything heals when it is asked again, and the listener without being asked.
+        let healed = async {
+            while store.ping().await.is_err()
+                || store.heartbeat(node, LEASE).await.is_err()
+                || store.stats(at(0)).await.is_err()
+                || store.claim(node, LATE, 1).await.is_err()
+            {
+                sleep(Duration::from_millis(10)).await;
+            }
+            while let Err(error) = append(&*store, hold.id, round).await {
+                match error {
+                    StoreError::Unavailable(_) => sleep(Duration::from_millis(10)).await,
+                    StoreError::Fenced => break,
+                    error => panic!("{error}"),
+                }
+            }
+        };
+        timeout(LONG, healed).await.unwrap();
+        timeout(LONG, store.bell().notified()).await.unwrap();
+    }
+    assert_eq!(numbers(&*store, hold.id).await, [1, 2, 3, 4, 5]);
+    let left: i64 = door
+        .query_one("select count(*) from pg_stat_activity where state = 'idle in transaction'", &[])
+        .await
+        .unwrap()
+        .get(0);
+    assert_eq!(left, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dropped_store_closes_its_connections() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    running(&*store, node).await;
+    store.ping().await.unwrap();
+    drop(store);
+    let door = side_door(&url).await;
+    let gone = async {
+        let count = "select count(*) from pg_stat_activity
+            where application_name = 'provision-engine' and datname = current_database()";
+        while door.query_one(count, &[]).await.unwrap().get::<_, i64>(0) > 0 {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(LONG, gone).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_claim_that_is_given_up_leaves_no_open_transaction() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    join_all((0..200).map(|_| create(&*store, plain("acme")))).await;
+    for patience in 0..40 {
+        let _ = timeout(Duration::from_micros(200 * patience), store.claim(node, LATE, 3)).await;
+    }
+    let mut taken = HashSet::<Uuid>::new();
+    loop {
+        let claims = store.claim(node, LATE, 50).await.unwrap();
+        taken.extend(claims.operations.iter().map(|claimed| claimed.id.0));
+        if claims.operations.is_empty() && claims.next_due.is_none() {
+            break;
+        }
+    }
+    assert!(taken.len() >= 200 - 40 * 3, "{}", taken.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_schema_is_made_once_whoever_asks() {
+    let url = new_database();
+    let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
+    let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
+    assert_eq!(made, [1]);
+    assert_eq!(PostgresStore::migrate(&url).await, Ok(Vec::new()));
+    drop(open(&url).await);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_newer_schema_is_not_touched() {
+    let url = new_database();
+    PostgresStore::migrate(&url).await.unwrap();
+    let door = side_door(&url).await;
+    door.execute("insert into schema_version (version) values (99)", &[]).await.unwrap();
+    for refused in
+        [PostgresStore::migrate(&url).await.map(drop), PostgresStore::connect(&url, 1).await.map(drop)]
+    {
+        let Err(StoreError::Refused(text)) = refused else { panic!("it was opened") };
+        assert!(text.contains("schema version 99"), "{text}");
+    }
+}

@@ -1,0 +1,229 @@
+//! Long random lives, lived twice: once in the store and once in memory.
+
+use engine::store::{
+    Append, Create, Finish, Hold, MemoryStore, Park, Query, Receipt, Store, StoreError, Summary, Write,
+};
+use engine::{Body, NodeId, OperationId, Phase, Verb};
+
+use crate::fixture::*;
+use crate::house::Whole;
+
+/// A row of numbers that is the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from((self.0 >> 33) % sides as u64).unwrap()
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.roll(100) < percent
+    }
+
+    fn one_of<T: Copy>(&mut self, things: &[T]) -> T {
+        things[self.roll(things.len())]
+    }
+}
+
+/// Two stores that must not be told apart.
+struct Twins<'a> {
+    store: &'a dyn Whole,
+    memory: MemoryStore,
+    dice: Dice,
+    node: NodeId,
+    /// What the current node owns, with the number of the last event.
+    held: Vec<(Hold, u32)>,
+    ids: Vec<OperationId>,
+    second: i64,
+}
+
+pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
+    let memory = MemoryStore::new();
+    let node = joined(store).await;
+    memory.join(node, None, LEASE).await.unwrap();
+    let mut twins =
+        Twins { store, memory, dice: Dice(42), node, held: Vec::new(), ids: Vec::new(), second: 1 };
+    for round in 0..1500 {
+        twins.second += 1;
+        match twins.dice.roll(12) {
+            0..3 => twins.create().await,
+            3..5 => twins.append().await,
+            5..7 => twins.park().await,
+            7 => twins.finish().await,
+            8 => twins.wish().await,
+            9 => twins.signal().await,
+            10 => twins.claim().await,
+            _ if round % 5 == 0 => twins.rejoin().await,
+            _ => twins.stale().await,
+        }
+        if round % 100 == 0 {
+            twins.compare().await;
+        }
+    }
+    twins.compare().await;
+}
+
+impl Twins<'_> {
+    async fn both(&self, write: Write) -> Result<Receipt, StoreError> {
+        let expect = self.memory.commit(write.clone()).await;
+        assert_eq!(self.store.commit(write.clone()).await, expect, "{write:?}");
+        expect
+    }
+
+    fn key(&mut self) -> Option<String> {
+        self.dice.chance(40).then(|| format!("key-{}", self.dice.roll(5)))
+    }
+
+    async fn create(&mut self) {
+        let tenant = self.dice.one_of(&["acme", "beta"]);
+        let mut new = Create { created_at: at(self.second), queue: self.dice.chance(50), ..plain(tenant) };
+        new.owner = self.dice.chance(50).then_some(self.node);
+        if self.dice.chance(60) {
+            new = on(self.dice.one_of(&["vm-1", "vm-2", "vm-3", "vm-4"]), new);
+        }
+        if self.dice.chance(30) {
+            new = keyed(&format!("{}", self.dice.roll(30)), self.dice.one_of(&["one", "two"]), new);
+        }
+        let (id, owner) = (new.id, new.owner);
+        if self.both(Write::Create(Box::new(new))).await == Ok(Receipt::Saved) {
+            self.ids.push(id);
+            let is_queued = self.memory.show(id).await.unwrap().unwrap().summary.owner.is_none();
+            if let (Some(node), false) = (owner, is_queued) {
+                self.held.push((Hold { id, node, epoch: 1 }, 1));
+            }
+        }
+    }
+
+    async fn append(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let n = self.dice.roll(self.held.len());
+        self.held[n].1 += 1;
+        let (hold, seq) = self.held[n];
+        let phase = self.dice.chance(20).then_some(Phase::Undoing);
+        let consumes = self.key();
+        let write = Append { id: hold.id, event: stepped(seq), phase, consumes };
+        self.both(Write::Append(write)).await.unwrap();
+    }
+
+    fn random_park(&mut self, hold: Hold, seq: u32) -> Park {
+        let phase = self.dice.one_of(&[Phase::Waiting, Phase::Undoing, Phase::Paused, Phase::Stuck]);
+        Park {
+            event: Some(stepped(seq + 1)).filter(|_| self.dice.chance(50)),
+            phase,
+            due_at: self.dice.chance(70).then(|| at(self.second + 5)),
+            key: self.key(),
+            step: Some(format!("step {seq}")),
+            reason: self.dice.chance(50).then(|| "it takes a while".into()),
+            memory: self.dice.chance(50).then(|| (format!("memory {seq}"), seq)),
+            heard: self.dice.chance(50).then(|| at(self.second - 1)),
+            ..park_of(hold)
+        }
+    }
+
+    async fn park(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let n = self.dice.roll(self.held.len());
+        let (hold, seq) = self.held.swap_remove(n);
+        let mut park = self.random_park(hold, seq);
+        let wish = self.memory.show(hold.id).await.unwrap().unwrap().summary.wish;
+        if let (Some(wish), true) = (wish, self.dice.chance(50)) {
+            park.heard = Some(wish.at);
+        }
+        self.both(Write::Park(Box::new(park))).await.unwrap();
+    }
+
+    async fn finish(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let n = self.dice.roll(self.held.len());
+        let (hold, seq) = self.held.swap_remove(n);
+        let phase = self.dice.one_of(&[Phase::Succeeded, Phase::Failed, Phase::Undone, Phase::Cancelled]);
+        let cause = self.dice.chance(50).then(|| "because".into());
+        let end = Finish { phase, cause, at: at(self.second), ..finish_of(hold, seq + 1) };
+        self.both(Write::Finish(Box::new(end))).await.unwrap();
+    }
+
+    async fn wish(&mut self) {
+        if self.ids.is_empty() {
+            return;
+        }
+        let verb = self.dice.one_of(&[Verb::Cancel, Verb::Pause, Verb::Resume, Verb::Retry]);
+        let id = self.dice.one_of(&self.ids);
+        self.both(Write::Wish { id, wish: wish_of(verb, self.second) }).await.unwrap();
+    }
+
+    async fn signal(&mut self) {
+        let key = format!("key-{}", self.dice.roll(5));
+        let payload = self.second.into();
+        self.both(Write::Signal { key, payload, at: at(self.second) }).await.unwrap();
+    }
+
+    /// Everything that is due: whose turn it is differs between stores, what there is does not.
+    async fn claim(&mut self) {
+        let now = if self.dice.chance(20) { LATE } else { at(self.second) };
+        let mut expect = self.memory.claim(self.node, now, 10_000).await.unwrap();
+        let mut found = self.store.claim(self.node, now, 10_000).await.unwrap();
+        expect.operations.sort_by_key(|claimed| claimed.id);
+        found.operations.sort_by_key(|claimed| claimed.id);
+        assert_eq!(format!("{:?}", found.operations), format!("{:?}", expect.operations));
+        assert_eq!(found.next_due, expect.next_due);
+        for claimed in found.operations {
+            self.held.push((hold_of(&claimed, self.node), claimed.seq));
+        }
+    }
+
+    /// The node dies with everything that it owns.
+    async fn rejoin(&mut self) {
+        let (old, new) = (self.node, new_node());
+        for store in [self.store as &dyn Store, &self.memory] {
+            store.join(new, Some(old), LEASE).await.unwrap();
+            assert_eq!(store.heartbeat(new, LEASE).await.unwrap(), []);
+        }
+        self.node = new;
+        self.held.clear();
+        // All that is free is claimed at once, so that the times at which it became free do not matter.
+        let mut expect = self.memory.claim(new, LATE, 10_000).await.unwrap().operations;
+        let mut found = self.store.claim(new, LATE, 10_000).await.unwrap().operations;
+        expect.sort_by_key(|claimed| claimed.id);
+        found.sort_by_key(|claimed| claimed.id);
+        assert_eq!(format!("{found:?}"), format!("{expect:?}"));
+        self.held = found.iter().map(|claimed| (hold_of(claimed, new), claimed.seq)).collect();
+    }
+
+    /// Somebody who does not know what happened meanwhile.
+    async fn stale(&mut self) {
+        if self.ids.is_empty() {
+            return;
+        }
+        let id = self.dice.one_of(&self.ids);
+        let hold = Hold { id, node: self.dice.one_of(&[self.node, new_node()]), epoch: 0 };
+        let write = match self.dice.roll(3) {
+            0 => append_of(id, event(1, Body::Adopted { node: self.node })),
+            1 => Write::Park(Box::new(Park { event: None, ..self.random_park(hold, 1) })),
+            _ => Write::Finish(Box::new(Finish { event: None, ..finish_of(hold, 1) })),
+        };
+        assert_eq!(self.both(write).await, Err(StoreError::Fenced));
+    }
+
+    async fn compare(&self) {
+        let query = Query { limit: 10_000, ..Query::default() };
+        let expect = self.memory.list(&query).await.unwrap();
+        assert_eq!(self.store.list(&query).await.unwrap(), expect);
+        for Summary { id, .. } in expect {
+            let (shown, wanted) = (show(self.store, id).await, show(&self.memory, id).await);
+            assert_eq!((shown.memory, shown.memory_seq), (wanted.memory, wanted.memory_seq));
+            let journals = (self.store.journal(id, 0, 1000).await, self.memory.journal(id, 0, 1000).await);
+            assert_eq!(journals.0, journals.1);
+        }
+        let now = at(self.second);
+        let (stats, wanted) = (self.store.stats(now).await.unwrap(), self.memory.stats(now).await.unwrap());
+        assert_eq!((stats.owned, stats.waiting, stats.due), (wanted.owned, wanted.waiting, wanted.due));
+        assert_eq!((stats.stuck, stats.oldest_due), (wanted.stuck, wanted.oldest_due));
+    }
+}

@@ -1,0 +1,188 @@
+use engine::store::{Create, Finish, Park, Query, Receipt, StoreError, Summary};
+use engine::{OperationId, Phase, Verb};
+
+use crate::fixture::*;
+use crate::house::Whole;
+
+pub(crate) async fn nothing_is_shown_of_what_is_not_there(store: &dyn Whole) {
+    assert!(store.show(new_id()).await.unwrap().is_none());
+    assert!(store.journal(new_id(), 0, 10).await.unwrap().is_empty());
+    assert!(store.list(&Query { limit: 10, ..Query::default() }).await.unwrap().is_empty());
+}
+
+/// Sixty operations of all kinds, oldest first.
+async fn mixture(store: &dyn Whole) -> Vec<OperationId> {
+    let node = joined(store).await;
+    let mut ids = Vec::new();
+    for n in 0..60 {
+        let workflow = ["launch", "resize"][n % 2].to_owned();
+        let resource = Some(format!("vm-{}", n % 7)).filter(|_| n % 3 == 0);
+        let new = Create { workflow, resource, queue: true, ..plain(["acme", "beta", "core"][n % 3]) };
+        ids.push(new.id);
+        create(store, Create { owner: Some(node).filter(|_| n % 4 != 3), ..new }).await;
+        let shown = show(store, ids[n]).await.summary;
+        let hold = engine::store::Hold { id: ids[n], node, epoch: 1 };
+        match n % 5 {
+            _ if shown.owner.is_none() => {}
+            0 => drop(finish(store, finish_of(hold, 2)).await.unwrap()),
+            1 => drop(finish(store, Finish { phase: Phase::Failed, ..finish_of(hold, 2) }).await.unwrap()),
+            2 => drop(park(store, park_of(hold)).await.unwrap()),
+            3 => {
+                let stuck = Park { phase: Phase::Stuck, due_at: None, ..park_of(hold) };
+                park(store, stuck).await.unwrap();
+            }
+            _ => {
+                wish(store, ids[n], Verb::Pause, 3).await;
+            }
+        }
+    }
+    ids
+}
+
+pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn Whole) {
+    let ids = mixture(store).await;
+    let all = store.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    assert_eq!(all.iter().map(|s| s.id).collect::<Vec<_>>(), ids.iter().rev().copied().collect::<Vec<_>>());
+    for summary in &all {
+        assert_eq!(show(store, summary.id).await.summary, *summary);
+    }
+    let phases = [
+        vec![],
+        vec![Phase::Succeeded],
+        vec![Phase::Failed],
+        vec![Phase::Failed, Phase::Stuck],
+        vec![Phase::Running, Phase::Waiting, Phase::Pending],
+        vec![Phase::Succeeded, Phase::Running],
+        vec![Phase::Cancelled],
+    ];
+    for phases in phases {
+        for workflow in [None, Some("resize")] {
+            for tenant in [None, Some("acme"), Some("nobody")] {
+                for resource in [None, Some("vm-3")] {
+                    for (before, from) in [(None, None), (Some(ids[40]), Some(ids[10]))] {
+                        let query = Query {
+                            workflow: workflow.map(Into::into),
+                            phases: phases.clone(),
+                            tenant: tenant.map(Into::into),
+                            resource: resource.map(Into::into),
+                            before,
+                            from,
+                            limit: 100,
+                        };
+                        let expect: Vec<&Summary> = all.iter().filter(|s| fits(s, &query)).collect();
+                        let found = store.list(&query).await.unwrap();
+                        assert_eq!(found.iter().collect::<Vec<_>>(), expect, "{query:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn fits(summary: &Summary, query: &Query) -> bool {
+    query.workflow.as_ref().is_none_or(|wanted| *wanted == summary.workflow)
+        && (query.phases.is_empty() || query.phases.contains(&summary.phase))
+        && query.tenant.as_ref().is_none_or(|wanted| *wanted == summary.tenant)
+        && (query.resource.is_none() || query.resource == summary.resource)
+        && query.before.is_none_or(|before| summary.id < before)
+        && query.from.is_none_or(|from| summary.id >= from)
+}
+
+pub(crate) async fn pages_have_no_gap_and_no_double(store: &dyn Whole) {
+    let ids = mixture(store).await;
+    for limit in [1, 7, 59, 60, 61] {
+        let mut seen = Vec::new();
+        let mut query = Query { limit, ..Query::default() };
+        loop {
+            let page = store.list(&query).await.unwrap();
+            assert!(page.len() <= limit);
+            seen.extend(page.iter().map(|summary| summary.id));
+            match page.last() {
+                Some(last) => query.before = Some(last.id),
+                None => break,
+            }
+        }
+        seen.reverse();
+        assert_eq!(seen, ids, "pages of {limit}");
+    }
+}
+
+pub(crate) async fn a_journal_can_be_read_in_pages(store: &dyn Whole) {
+    let node = joined(store).await;
+    let (hold, other) = (running(store, node).await, running(store, node).await);
+    for seq in 2..=20 {
+        append(store, hold.id, seq).await.unwrap();
+        append(store, other.id, seq).await.unwrap();
+    }
+    let (mut after, mut seen) = (0, Vec::new());
+    loop {
+        let page = store.journal(hold.id, after, 6).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        seen.extend(page);
+    }
+    assert_eq!(seen.len(), 20);
+    assert_eq!(seen[1..], (2..=20).map(stepped).collect::<Vec<_>>());
+    assert!(store.journal(hold.id, u32::MAX, 6).await.unwrap().is_empty());
+    assert!(store.journal(hold.id, 0, 0).await.unwrap().is_empty());
+}
+
+pub(crate) async fn stats_count_what_there_is(store: &dyn Whole) {
+    let node = joined(store).await;
+    let empty = store.stats(at(0)).await.unwrap();
+    assert_eq!((empty.owned, empty.waiting, empty.due, empty.stuck, empty.oldest_due), (0, 0, 0, 0, None));
+    for _ in 0..3 {
+        running(store, node).await;
+    }
+    for second in [10, 20] {
+        create(store, Create { created_at: at(second), ..plain("acme") }).await;
+    }
+    for (phase, due_at) in [(Phase::Waiting, Some(at(50))), (Phase::Paused, None), (Phase::Stuck, None)] {
+        let hold = running(store, node).await;
+        park(store, Park { phase, due_at, ..park_of(hold) }).await.unwrap();
+    }
+    let held = start(store, node, on("vm-1", owned(node))).await;
+    create(store, Create { queue: true, ..on("vm-1", plain("acme")) }).await;
+    let stats = store.stats(at(20)).await.unwrap();
+    assert_eq!((stats.owned, stats.waiting, stats.due, stats.stuck), (4, 4, 2, 1));
+    assert_eq!(stats.oldest_due, Some(at(10)));
+    assert!(stats.writes >= stats.commits && stats.commits > empty.commits);
+    let later = store.stats(at(60)).await.unwrap();
+    assert_eq!((later.waiting, later.due), (3, 3));
+    finish(store, finish_of(held, 2)).await.unwrap();
+    assert_eq!(store.stats(at(60)).await.unwrap().owned, 3);
+}
+
+pub(crate) async fn old_operations_are_removed_with_all_that_is_theirs(store: &dyn Whole) {
+    let node = joined(store).await;
+    let mut ends = Vec::new();
+    for second in [10, 20, 30] {
+        let new = keyed(&format!("key {second}"), "digest", owned(node));
+        let hold = start(store, node, new.clone()).await;
+        finish(store, Finish { at: at(second), ..finish_of(hold, 2) }).await.unwrap();
+        ends.push(new);
+    }
+    let alive = running(store, node).await;
+    signal(store, "old", 1, 10).await;
+    signal(store, "young", 1, 30).await;
+    assert_eq!(store.prune(at(10)).await, Ok(0));
+    assert_eq!(store.prune(at(30)).await, Ok(2));
+    assert_eq!(store.prune(at(30)).await, Ok(0));
+    for gone in &ends[..2] {
+        assert!(store.show(gone.id).await.unwrap().is_none());
+        assert!(numbers(store, gone.id).await.is_empty());
+        assert_eq!(create(store, gone.clone()).await, Receipt::Saved, "its key is free again");
+    }
+    assert_eq!(numbers(store, ends[2].id).await, [1, 2]);
+    assert_eq!(create(store, ends[2].clone()).await, Receipt::Repeated(ends[2].id));
+    assert_eq!(numbers(store, alive.id).await, [1]);
+    park(store, Park { key: Some("old".into()), ..park_of(alive) }).await.unwrap();
+    assert_eq!(show(store, alive.id).await.summary.due_at, Some(at(50)), "the old signal is gone");
+    let other = running(store, node).await;
+    park(store, Park { key: Some("young".into()), ..park_of(other) }).await.unwrap();
+    assert_eq!(show(store, other.id).await.summary.due_at, Some(at(30)));
+}
+
+pub(crate) async fn the_database_answers(store: &dyn Whole) {
+    assert_eq!(store.ping().await, Ok::<(), StoreError>(()));
+}

@@ -1,0 +1,91 @@
+use engine::store::{Append, Hold, Park, Receipt, Write};
+
+use crate::fixture::*;
+use crate::house::Whole;
+
+fn waiting(hold: Hold, key: &str) -> Park {
+    Park { key: Some(key.into()), ..park_of(hold) }
+}
+
+pub(crate) async fn a_signal_before_the_wait_ends_it_at_once(store: &dyn Whole) {
+    let node = joined(store).await;
+    assert_eq!(signal(store, "built", 7, 5).await, Receipt::Woke(0));
+    let hold = running(store, node).await;
+    park(store, waiting(hold, "built")).await.unwrap();
+    assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(5)));
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(claimed.signal, Some(("built".into(), 7.into())));
+}
+
+pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn Whole) {
+    let node = joined(store).await;
+    let (hold, other) = (running(store, node).await, running(store, node).await);
+    park(store, waiting(hold, "built")).await.unwrap();
+    park(store, waiting(other, "another key")).await.unwrap();
+    assert!(claim(store, node, at(49)).await.is_empty());
+    assert_eq!(signal(store, "built", 7, 6).await, Receipt::Woke(1));
+    let claimed = claim_one(store, node, at(6)).await;
+    assert_eq!((claimed.id, claimed.signal), (hold.id, Some(("built".into(), 7.into()))));
+}
+
+pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    park(store, waiting(hold, "built")).await.unwrap();
+    let claimed = claim_one(store, node, at(50)).await;
+    assert_eq!(claimed.signal, None);
+    assert_eq!(signal(store, "built", 7, 60).await, Receipt::Woke(0));
+    assert_eq!(show(store, hold.id).await.summary.due_at, None);
+    park(store, waiting(hold_of(&claimed, node), "built")).await.unwrap();
+    let claimed = claim_one(store, node, at(60)).await;
+    assert_eq!(claimed.signal, Some(("built".into(), 7.into())));
+    // Without a key it waits for a time only.
+    park(store, park_of(hold_of(&claimed, node))).await.unwrap();
+    assert_eq!(signal(store, "built", 8, 70).await, Receipt::Woke(0));
+    assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)));
+}
+
+pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    signal(store, "built", 7, 5).await;
+    signal(store, "started", 8, 5).await;
+    let taken = Append { id: hold.id, event: stepped(2), phase: None, consumes: Some("built".into()) };
+    store.commit(Write::Append(taken)).await.unwrap();
+    park(store, waiting(hold, "built")).await.unwrap();
+    assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)));
+    let claimed = claim_one(store, node, at(50)).await;
+    assert_eq!(claimed.signal, None);
+    park(store, waiting(hold_of(&claimed, node), "started")).await.unwrap();
+    assert_eq!(claim_one(store, node, at(5)).await.signal, Some(("started".into(), 8.into())));
+}
+
+pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(store: &dyn Whole) {
+    let node = joined(store).await;
+    let holds = [running(store, node).await, running(store, node).await];
+    for hold in holds {
+        park(store, waiting(hold, "built")).await.unwrap();
+    }
+    assert_eq!(signal(store, "built", 7, 5).await, Receipt::Woke(2));
+    assert_eq!(signal(store, "built", 8, 6).await, Receipt::Woke(2));
+    let claimed = claim(store, node, at(6)).await;
+    assert_eq!(claimed.len(), 2);
+    assert!(claimed.iter().all(|claimed| claimed.signal == Some(("built".into(), 8.into()))));
+}
+
+pub(crate) async fn signals_and_parks_at_the_same_moment_lose_nothing(store: &dyn Whole) {
+    let node = joined(store).await;
+    let round = async |n: usize| {
+        let hold = running(store, node).await;
+        let key = format!("key-{n}");
+        let (parked, _) = tokio::join!(park(store, waiting(hold, &key)), signal(store, &key, 1, 5));
+        parked.unwrap();
+        hold.id
+    };
+    let ids = futures_util::future::join_all((0..200).map(round)).await;
+    for id in ids {
+        assert_eq!(show(store, id).await.summary.due_at, Some(at(5)), "{id} sleeps on");
+    }
+    let claimed = claim(store, node, at(5)).await;
+    assert_eq!(claimed.iter().filter(|claimed| claimed.signal.is_some()).count(), 200);
+}

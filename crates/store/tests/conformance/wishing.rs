@@ -1,0 +1,176 @@
+use engine::store::{Create, Finish, Hold, Park, Receipt, Write};
+use engine::{OperationId, Phase, Timestamp, Turn, Verb};
+
+use crate::fixture::*;
+use crate::house::Whole;
+
+const VERBS: [Verb; 4] = [Verb::Cancel, Verb::Pause, Verb::Resume, Verb::Retry];
+
+/// An operation in this phase that nobody owns.
+async fn in_phase(store: &dyn Whole, wanted: Phase) -> OperationId {
+    let hold = running(store, new_node()).await;
+    if wanted.is_final() {
+        finish(store, Finish { phase: wanted, ..finish_of(hold, 2) }).await.unwrap();
+    } else {
+        park(store, Park { phase: wanted, due_at: None, ..park_of(hold) }).await.unwrap();
+    }
+    hold.id
+}
+
+pub(crate) async fn each_verb_in_each_phase_is_answered_as_the_phase_says(store: &dyn Whole) {
+    for before in Phase::ALL {
+        for verb in VERBS {
+            let id = in_phase(store, before).await;
+            let receipt = wish(store, id, verb, 60).await;
+            let summary = show(store, id).await.summary;
+            if before.allows(verb) {
+                assert_eq!(receipt, Receipt::Saved, "{verb} when {before}");
+                assert_eq!(summary.wish, Some(wish_of(verb, 60)), "{verb} when {before}");
+                assert_eq!(summary.due_at, Some(at(60)), "{verb} when {before}");
+                let after = if before.is_final() { before.after(Turn::Revived).unwrap() } else { before };
+                assert_eq!(summary.phase, after);
+            } else {
+                assert_eq!(receipt, Receipt::NotNow(before), "{verb} when {before}");
+                assert_eq!((summary.phase, summary.wish, summary.due_at), (before, None, None));
+            }
+        }
+    }
+}
+
+pub(crate) async fn a_wish_for_nothing_is_answered(store: &dyn Whole) {
+    assert_eq!(wish(store, new_id(), Verb::Cancel, 1).await, Receipt::NoSuchOperation);
+}
+
+pub(crate) async fn a_wish_for_a_running_operation_comes_with_the_heartbeat(store: &dyn Whole) {
+    let node = joined(store).await;
+    let (hold, other) = (running(store, node).await, running(store, node).await);
+    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), []);
+    assert_eq!(wish(store, hold.id, Verb::Cancel, 5).await, Receipt::Saved);
+    assert_eq!(show(store, hold.id).await.summary.due_at, None, "its owner goes on");
+    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Cancel, 5))]);
+    assert_eq!(wish(store, hold.id, Verb::Pause, 6).await, Receipt::Saved);
+    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Pause, 6))]);
+    park(store, Park { heard: Some(at(6)), ..park_of(hold) }).await.unwrap();
+    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), []);
+    assert_eq!(show(store, other.id).await.summary.wish, None);
+}
+
+pub(crate) async fn a_wish_wakes_what_is_put_down(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    park(store, park_of(hold)).await.unwrap();
+    assert_eq!(wish(store, hold.id, Verb::Cancel, 5).await, Receipt::Saved);
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(claimed.wish, Some(wish_of(Verb::Cancel, 5)));
+    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Cancel, 5))]);
+}
+
+pub(crate) async fn a_wish_that_was_not_heard_survives_the_park(store: &dyn Whole) {
+    let node = joined(store).await;
+    for heard in [None, Some(at(4))] {
+        let hold = running(store, node).await;
+        wish(store, hold.id, Verb::Cancel, 5).await;
+        park(store, Park { heard, phase: Phase::Paused, due_at: None, ..park_of(hold) }).await.unwrap();
+        let summary = show(store, hold.id).await.summary;
+        assert_eq!((summary.due_at, summary.wish), (Some(at(5)), Some(wish_of(Verb::Cancel, 5))));
+        assert_eq!(claim_one(store, node, at(5)).await.wish, Some(wish_of(Verb::Cancel, 5)));
+    }
+}
+
+pub(crate) async fn a_wish_that_was_heard_does_not_wake(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    wish(store, hold.id, Verb::Pause, 5).await;
+    let parking = Park { heard: Some(at(5)), phase: Phase::Paused, due_at: None, ..park_of(hold) };
+    park(store, parking).await.unwrap();
+    let summary = show(store, hold.id).await.summary;
+    assert_eq!((summary.phase, summary.due_at, summary.wish), (Phase::Paused, None, None));
+    assert!(claim(store, node, LATE).await.is_empty());
+}
+
+/// One operation that has the resource, and two that queue for it.
+async fn queue(store: &dyn Whole) -> (Hold, OperationId, OperationId) {
+    let node = joined(store).await;
+    let hold = start(store, node, on("vm-1", owned(node))).await;
+    let (second, third) = (on("vm-1", plain("acme")), on("vm-1", plain("acme")));
+    for waiting in [&second, &third] {
+        assert_eq!(create(store, Create { queue: true, ..waiting.clone() }).await, Receipt::Saved);
+    }
+    (hold, second.id, third.id)
+}
+
+pub(crate) async fn a_cancelled_operation_leaves_the_queue(store: &dyn Whole) {
+    let (hold, second, third) = queue(store).await;
+    assert_eq!(wish(store, second, Verb::Cancel, 5).await, Receipt::Saved);
+    let summary = show(store, second).await.summary;
+    assert_eq!((summary.resource, summary.due_at), (None, Some(at(5))));
+    let claimed = claim_one(store, hold.node, LATE).await;
+    assert_eq!((claimed.id, claimed.wish), (second, Some(wish_of(Verb::Cancel, 5))));
+    finish(store, finish_of(hold, 2)).await.unwrap();
+    assert_eq!(claim_one(store, hold.node, LATE).await.id, third);
+}
+
+pub(crate) async fn a_paused_operation_stays_in_the_queue(store: &dyn Whole) {
+    let (hold, second, third) = queue(store).await;
+    assert_eq!(wish(store, second, Verb::Pause, 5).await, Receipt::Saved);
+    assert_eq!(show(store, second).await.summary.due_at, None);
+    assert!(claim(store, hold.node, LATE).await.is_empty());
+    finish(store, finish_of(hold, 2)).await.unwrap();
+    let claimed = claim_one(store, hold.node, LATE).await;
+    assert_eq!((claimed.id, claimed.wish), (second, Some(wish_of(Verb::Pause, 5))));
+    assert_eq!(show(store, third).await.summary.due_at, None);
+}
+
+pub(crate) async fn a_finished_operation_begins_again_with_all_its_time(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = start(store, node, on("vm-1", owned(node))).await;
+    let ending = Finish { phase: Phase::Undone, cause: Some("no image".into()), ..finish_of(hold, 2) };
+    finish(store, ending).await.unwrap();
+    assert_eq!(wish(store, hold.id, Verb::Retry, 5000).await, Receipt::Saved);
+    let shown = show(store, hold.id).await;
+    let summary = shown.summary;
+    assert_eq!((summary.phase, summary.finished_at, summary.reason), (Phase::Pending, None, None));
+    assert_eq!((summary.created_at, summary.deadline_at), (at(0), at(6000)));
+    assert_eq!((summary.due_at, summary.owner), (Some(at(5000)), None));
+    assert_eq!(shown.memory_seq, 2);
+    let claimed = claim_one(store, node, LATE).await;
+    assert_eq!((claimed.epoch, claimed.seq, claimed.orphaned), (3, 2, false));
+    assert_eq!(claimed.memory.as_deref(), Some(r#"{"facts":{}}"#));
+    assert_eq!(claimed.wish, Some(wish_of(Verb::Retry, 5000)));
+    // It has its resource again, and ends like any other.
+    assert_eq!(create(store, on("vm-1", plain("acme"))).await, Receipt::Busy(hold.id));
+    finish(store, finish_of(hold_of(&claimed, node), 3)).await.unwrap();
+    assert_eq!(phase(store, hold.id).await, Phase::Succeeded);
+    assert_eq!(wish(store, hold.id, Verb::Retry, 5001).await, Receipt::NotNow(Phase::Succeeded));
+}
+
+pub(crate) async fn a_finished_operation_does_not_begin_again_on_a_busy_resource(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = start(store, node, on("vm-1", owned(node))).await;
+    finish(store, Finish { phase: Phase::Failed, ..finish_of(hold, 2) }).await.unwrap();
+    let next = start(store, node, on("vm-1", owned(node))).await;
+    assert_eq!(wish(store, hold.id, Verb::Retry, 5).await, Receipt::Busy(next.id));
+    assert_eq!(phase(store, hold.id).await, Phase::Failed);
+    finish(store, finish_of(next, 2)).await.unwrap();
+    assert_eq!(wish(store, hold.id, Verb::Retry, 6).await, Receipt::Saved);
+}
+
+pub(crate) async fn wishes_and_parks_at_the_same_moment_lose_nothing(store: &dyn Whole) {
+    let node = joined(store).await;
+    let round = async |_| {
+        let hold = running(store, node).await;
+        let asked = store.commit(Write::Wish { id: hold.id, wish: wish_of(Verb::Cancel, 5) });
+        let (parked, asked) = tokio::join!(park(store, park_of(hold)), asked);
+        assert_eq!((parked.unwrap(), asked.unwrap()), (Receipt::Saved, Receipt::Saved));
+        hold.id
+    };
+    let ids = futures_util::future::join_all((0..100).map(round)).await;
+    let woken: Vec<OperationId> = claim(store, node, at(5)).await.iter().map(|claimed| claimed.id).collect();
+    for id in ids {
+        assert!(
+            woken.contains(&id),
+            "{id} waits until {:?}",
+            show(store, id).await.summary.due_at.map(Timestamp::millis)
+        );
+    }
+}
