@@ -215,11 +215,9 @@ impl Engine {
             idempotency,
             queue: command.queue,
         };
-        let receipt =
-            house.store.commit(Write::Create(Box::new(create.clone()))).await.inspect_err(|_| {
-                // It may be there, with us as its owner.
-                self.worker.set_adrift(id);
-            })?;
+        let care = Care { worker: &self.worker, id, is_needed: host.is_some() };
+        let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
+        care.is_over();
         match receipt {
             Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
             Receipt::KeyReused => Err(SubmitError::KeyReused),

@@ -110,6 +110,7 @@ async fn raw(url: &str) {
 async fn main() {
     let dir = tempfile::tempdir_in("/tmp").unwrap();
     let sqlite = SqliteStore::open(dir.path().join("a.db")).unwrap();
+    if std::env::args().nth(1).as_deref() == Some("sqlite1000") { run("sqlite", sqlite.clone(), 1000).await; return; }
     for n in [1, 64, 1000] { appends("sqlite", sqlite.clone(), n).await; }
     for n in [1, 64, 1000] { run("sqlite", sqlite.clone(), n).await; }
     drop(sqlite);

@@ -210,3 +210,21 @@ async fn what_it_made_is_taken_back_when_a_later_step_fails() {
     let counts = json!({"greeter/greet": {"made": 2, "taken_back": 2, "standing": 0, "repeats": 0}});
     assert_eq!(trial.get("/ledger/summary").await, counts);
 }
+
+#[tokio::test]
+async fn too_high_a_weight_fails_the_operation_with_the_reason() {
+    let trial = GuideTrial::new().await;
+    let plan = hello::plan(&trial.drivers);
+    if plan.describe().iter().any(|info| info.name == "hello_world") {
+        // Somebody has followed the guide, and its line is not at the end of the table.
+        return;
+    }
+    let house = trial.house(plan.insert(60, hello_world::HelloWorld::new(&trial.drivers.greeter))).await;
+    let id = house.submit("demo.hello", None, json!({})).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Undone);
+    let error = ended.memory.last_error.unwrap();
+    assert_eq!(error.step, "hello_world");
+    assert!(error.cause.as_str().contains("overrides for hello come after the step that takes them"));
+    assert!(trial.standing().await.is_empty());
+}
