@@ -199,7 +199,7 @@ impl Engine {
         let now = house.clock.now();
         // What may have to queue is claimed like any other work once its turn has come.
         let host = self.worker.host().filter(|_| !command.queue);
-        let deadline = Duration::from_secs(plan.info().deadline_seconds);
+        let deadline = plan.deadline().min(house.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
         let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
         let create = Create {
@@ -215,9 +215,9 @@ impl Engine {
             idempotency,
             queue: command.queue,
         };
-        let care = Care { worker: &self.worker, id, is_needed: host.is_some() };
+        let mut care = Care { worker: &self.worker, id, is_needed: host.is_some() };
         let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
-        care.is_over();
+        care.end();
         match receipt {
             Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
             Receipt::KeyReused => Err(SubmitError::KeyReused),
@@ -388,7 +388,7 @@ struct Care<'a> {
 }
 
 impl Care<'_> {
-    fn is_over(mut self) {
+    fn end(&mut self) {
         self.is_needed = false;
     }
 }

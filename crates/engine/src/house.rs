@@ -25,6 +25,8 @@ pub struct Settings {
     pub lease: Duration,
     /// How often to look for work that nobody announced.
     pub poll: Duration,
+    /// No operation may take longer, whatever its workflow allows.
+    pub deadline_max: Duration,
     /// How long finished operations are kept.
     pub retention: Duration,
 }
@@ -37,6 +39,7 @@ impl Default for Settings {
             retries: RetryPolicy::default(),
             lease: Duration::from_secs(5),
             poll: Duration::from_secs(1),
+            deadline_max: Duration::from_hours(24 * 30),
             retention: Duration::from_hours(24 * 90),
         }
     }

@@ -226,7 +226,8 @@ impl Memory {
     /// A finished operation starts again. What was taken back is gone, so what was learned about it goes too.
     fn revive(&mut self) {
         match self.finished.take() {
-            Some(Phase::Undone | Phase::Cancelled) => {
+            // A plan that leaves what there is does not turn: its facts are still true.
+            Some(Phase::Undone | Phase::Cancelled) if self.goes_back() => {
                 *self = Memory {
                     heard: self.heard,
                     round: self.round + 1,
@@ -290,6 +291,12 @@ mod tests {
 
     #[test]
     fn a_round_after_an_undo_remembers_nothing_but_that_it_is_the_next_one() {
+        let turned = event(Body::Turned {
+            step: None,
+            because: Because::Failed,
+            cause: "no".into(),
+            changes: Changes::default(),
+        });
         let finished = event(Body::Finished {
             phase: Phase::Undone,
             step: None,
@@ -298,19 +305,20 @@ mod tests {
         });
         let asked =
             event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
-        let memory = Memory::default().fold(&[stepped("a", "b"), finished, asked]);
+        let memory = Memory::default().fold(&[stepped("a", "b"), turned, finished, asked]);
         assert_eq!((memory.round, memory.done.len(), memory.finished), (1, 0, None));
         assert_eq!(memory.heard, Some(Timestamp(8)));
     }
 
     #[test]
-    fn a_failed_operation_that_is_retried_keeps_what_was_done() {
-        let finished = event(Body::Finished {
-            phase: Phase::Failed,
-            step: None,
-            cause: None,
-            changes: Changes::default(),
-        });
+    fn what_was_left_and_is_retried_keeps_what_was_done() {
+        for phase in [Phase::Failed, Phase::Cancelled] {
+            check_that_it_keeps(phase);
+        }
+    }
+
+    fn check_that_it_keeps(phase: Phase) {
+        let finished = event(Body::Finished { phase, step: None, cause: None, changes: Changes::default() });
         let asked =
             event(Body::Asked { verb: Verb::Retry, by: "a".into(), reason: String::new(), at: Timestamp(8) });
         let memory = Memory::default().fold(&[stepped("a", "b"), finished, asked]);

@@ -12,7 +12,7 @@ use crate::ids::OperationId;
 use crate::memory::Memory;
 use crate::outcome::{Halt, LetGo};
 use crate::phase::Phase;
-use crate::secret::{Sealed, Sealer, SecretString};
+use crate::secret::{Sealed, Sealer, SecretError, SecretString};
 use crate::store::{Append, Hold, Receipt, Store, StoreError, Write};
 use crate::workflow::{Fact, Workflow};
 
@@ -95,7 +95,11 @@ impl<W: Workflow> Operation<W> {
     }
 
     pub fn open(&self, sealed: &Sealed) -> Result<SecretString, Halt> {
-        self.book.sealer.open(sealed).map_err(|error| Halt::Fail { cause: error.to_string().into() })
+        self.book.sealer.open(sealed).map_err(|error| match error {
+            // Another node has rotated the ring; this one will have the new key in a moment.
+            SecretError::UnknownKey(_) => Halt::Retry { after: None, cause: error.to_string().into() },
+            _ => Halt::Fail { cause: error.to_string().into() },
+        })
     }
 
     /// A value that an earlier step must have put into the state.

@@ -25,7 +25,7 @@ pub enum Phase {
     Failed,
     /// It failed, and everything it made was taken back.
     Undone,
-    /// Somebody cancelled it, and everything it made was taken back.
+    /// Somebody cancelled it, and everything it made was taken back, unless the plan leaves it.
     Cancelled,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -20,6 +21,7 @@ use crate::workflow::Workflow;
 pub(crate) trait AnyPlan: Send + Sync {
     fn info(&self) -> WorkflowInfo;
     fn opens_with(&self) -> Option<&'static str>;
+    fn deadline(&self) -> Duration;
     fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String>;
     /// Whether this release can go on with what is saved; the reason when it cannot.
     fn readable(&self, params: &str, memory: &Memory) -> Result<(), String>;
@@ -100,6 +102,10 @@ impl<W: Workflow> AnyPlan for Plan<W> {
         self.opens_with()
     }
 
+    fn deadline(&self) -> Duration {
+        W::DEADLINE
+    }
+
     fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String> {
         let params = W::admit(asked, sealer)?;
         serde_json::to_string(&params).map_err(|error| error.to_string())
@@ -107,14 +113,16 @@ impl<W: Workflow> AnyPlan for Plan<W> {
 
     fn readable(&self, params: &str, memory: &Memory) -> Result<(), String> {
         decode::<W>(params, memory)?;
-        let gone = memory.started.difference(&memory.done).find(|name| {
-            !memory.undone.contains(*name) && self.steps.iter().all(|planned| planned.step.name() != *name)
-        });
+        let has = |name: &str| self.steps.iter().any(|planned| planned.step.name() == name);
+        let gone = memory.started.iter().find(|name| !memory.undone.contains(*name) && !has(name));
         match gone {
-            Some(name) => {
+            Some(name) if !memory.done.contains(name) => {
                 Err(format!("it is in the middle of step {name}, which this release does not have"))
             }
-            None => Ok(()),
+            Some(name) if self.on_failure == OnFailure::Unwind => {
+                Err(format!("it did step {name}, which this release does not have and could not undo"))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -173,7 +173,7 @@ impl<W: Workflow> Course<'_, W> {
         if self.house.is_stopping() {
             return self.put_down_for_others(now).await.map(Flow::Down);
         }
-        if now >= self.deadline_at && !self.op.book.memory.goes_back() {
+        if now >= self.deadline_at && self.has_deadline() {
             let allowed = self.deadline_at.since(self.created_at);
             let waited = self.op.book.memory.wait.clone();
             let (step, what) = match waited {

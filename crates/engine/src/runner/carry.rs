@@ -3,6 +3,7 @@
 use tracing::{info, warn};
 
 use super::{Answer, Course, Flow, Left};
+use crate::clock::Timestamp;
 use crate::event::{Because, Body};
 use crate::memory::{RETRIGGER, Wait};
 use crate::outcome::{Cause, Halt};
@@ -102,6 +103,7 @@ impl<W: Workflow> Course<'_, W> {
             let wait = Wait { step: RETRIGGER.into(), reason, key: None };
             // A wait under the engine's own name is always news: its event counts the starts.
             self.op.book.memory.wait = None;
+            self.deadline_at = Timestamp(i64::MAX);
             return self.sleep(wait, self.plan.retrigger.every).await;
         }
         self.get_stuck(&first, reason.into(), skipped).await

@@ -193,7 +193,14 @@ impl<W: Workflow> Course<'_, W> {
 
     fn wake_at(&self, delay: Duration) -> Timestamp {
         let until = self.house.clock.now().plus(delay);
-        if self.op.book.memory.goes_back() { until } else { until.min(self.deadline_at) }
+        if self.has_deadline() { until.min(self.deadline_at) } else { until }
+    }
+
+    /// The deadline ends the way forward. The way back takes as long as it takes, and so do clean-ups that are
+    /// started again: giving those up would leave something behind.
+    pub(super) fn has_deadline(&self) -> bool {
+        let memory = &self.op.book.memory;
+        !memory.goes_back() && memory.retriggers == 0
     }
 
     pub(super) fn turn(&mut self, turn: Turn) -> Phase {

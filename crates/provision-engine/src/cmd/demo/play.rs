@@ -128,7 +128,7 @@ impl<'a> Play<'a> {
             }
         }
         for role in roles {
-            let Inspection { shown, memory } = self.inspect(role.id).await?;
+            let Inspection { shown, memory, .. } = self.inspect(role.id).await?;
             let (phase, ending) = (shown.summary.phase, role.ending(shown.summary.phase));
             let finished_at = shown.summary.finished_at.unwrap_or(shown.summary.created_at);
             let took = finished_at.since(shown.summary.created_at);

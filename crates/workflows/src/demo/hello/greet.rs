@@ -42,19 +42,20 @@ impl Step<Hello> for Greet {
     }
 
     async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
-        let greeting = match op.recall::<Greeting>()? {
-            Some(greeting) => greeting,
-            None => {
-                // A silent greeter becomes a retry, a refusing one a failure: `?` knows which.
-                let answer = self.greeter.greet(&op.token("greet"), &op.params.name).await?;
-                let greeting = Greeting { text: answer.text, token: op.seal(&answer.token) };
-                op.remember(&greeting)?;
-                greeting
-            }
+        let greeting = if let Some(greeting) = op.recall::<Greeting>()? {
+            greeting
+        } else {
+            // A silent greeter becomes a retry, a refusing one a failure: `?` knows which.
+            let answer = self.greeter.greet(&op.token("greet"), &op.params.name).await?;
+            let greeting = Greeting { text: answer.text, token: op.seal(&answer.token) };
+            op.remember(&greeting)?;
+            greeting
         };
         // Overrides live for one pass only, so they are set on every pass.
         let token = op.open(&greeting.token)?;
-        op.input.overrides.set("letter", [plain("greeting.text", greeting.text), secret("greeting.token", token)]);
+        op.input
+            .overrides
+            .set("letter", [plain("greeting.text", greeting.text), secret("greeting.token", token)]);
         done()
     }
 

@@ -32,13 +32,12 @@ impl Step<Hello> for Rest {
 
     async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
         let now = op.now();
-        let until = match op.recall::<RestsUntil>()? {
-            Some(until) => engine::Timestamp(until.micros),
-            None => {
-                let until = now.plus(Duration::from_millis(op.params.wait_ms));
-                op.remember(&RestsUntil { micros: until.0 })?;
-                until
-            }
+        let until = if let Some(until) = op.recall::<RestsUntil>()? {
+            engine::Timestamp(until.micros)
+        } else {
+            let until = now.plus(Duration::from_millis(op.params.wait_ms));
+            op.remember(&RestsUntil { micros: until.0 })?;
+            until
         };
         if now >= until {
             return done();
