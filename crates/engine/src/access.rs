@@ -80,6 +80,10 @@ pub trait AccessStore: Send + Sync + 'static {
     async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
     /// Removes a token by name; `false` when there is none.
     async fn remove_token(&self, name: &str) -> Result<bool, StoreError>;
+    /// A small value that all nodes share, such as the sealed key ring.
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError>;
+    /// Sets a shared value if it still is what it was `before`; `false` when somebody else was faster.
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError>;
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError>;
     /// Newest first.
     async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError>;

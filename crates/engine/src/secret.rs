@@ -20,6 +20,16 @@ const NONCE_BYTES: usize = 24;
 pub struct Sealed(String);
 
 impl Sealed {
+    /// The cipher text, for places that keep text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Reads what `as_str` gave.
+    pub fn parse(text: &str) -> Result<Sealed, SecretError> {
+        text.starts_with(PREFIX).then(|| Sealed(text.to_owned())).ok_or(SecretError::DoesNotOpen)
+    }
+
     /// The id of the key that opens this.
     pub fn key_id(&self) -> &str {
         self.0.get(PREFIX.len()..).and_then(|rest| rest.split(':').next()).unwrap_or_default()
@@ -102,6 +112,32 @@ impl KeyRing {
             return Err(SecretError::KeyInUse(id.into()));
         }
         self.keys.remove(id).map(|_| ()).ok_or_else(|| SecretError::UnknownKey(id.into()))
+    }
+
+    /// Adds the keys that another ring has; the newest key of both seals from now on.
+    pub fn merge(&mut self, other: &KeyRing) -> Result<(), SecretError> {
+        for (id, key) in &other.keys {
+            match self.keys.get(id) {
+                Some(own) if own != key => {
+                    return Err(SecretError::BadRing(format!("two different keys are called {id:?}")));
+                }
+                Some(_) => {}
+                None => {
+                    self.keys.insert(id.clone(), key.clone());
+                }
+            }
+        }
+        let number = |id: &str| id.strip_prefix('k').and_then(|number| number.parse::<u32>().ok());
+        if number(&other.active) > number(&self.active) {
+            self.active.clone_from(&other.active);
+        }
+        Ok(())
+    }
+
+    /// A ring whose only key is this one, for what is protected by something other than a ring of its own.
+    pub fn from_key(key: [u8; 32]) -> KeyRing {
+        let id = "k0".to_owned();
+        KeyRing { active: id.clone(), keys: BTreeMap::from([(id, Zeroizing::new(key))]) }
     }
 
     pub fn active(&self) -> &str {
@@ -247,6 +283,19 @@ mod tests {
         assert_eq!(keys.forget("k2"), Err(SecretError::KeyInUse("k2".into())));
         ring.replace(keys);
         assert_eq!(sealer(&ring, "a").open(&old).unwrap_err(), SecretError::UnknownKey("k1".into()));
+    }
+
+    #[test]
+    fn rings_merge_unless_they_contradict_each_other() {
+        let mut one = KeyRing::generate();
+        let mut two = KeyRing::parse(&one.to_text()).unwrap();
+        two.rotate();
+        one.merge(&two).unwrap();
+        assert_eq!((one.active(), one.ids().count()), ("k2", 2));
+        two.merge(&KeyRing::parse(&one.to_text()).unwrap()).unwrap();
+        assert_eq!(*one.to_text(), *two.to_text());
+        let error = one.merge(&KeyRing::generate()).unwrap_err().to_string();
+        assert!(error.contains("two different keys are called \"k1\""), "{error}");
     }
 
     #[test]

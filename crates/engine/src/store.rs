@@ -49,7 +49,8 @@ pub trait Store: Send + Sync + 'static {
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError>;
 
-    /// Removes what finished before this moment, a bounded number at a time; answers how many.
+    /// Removes operations that finished before this moment, a bounded number at a time, and answers how many;
+    /// signals and audit rows from before it go too.
     async fn prune(&self, before: Timestamp) -> Result<usize, StoreError>;
 
     /// Whether the database answers.

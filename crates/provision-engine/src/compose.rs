@@ -2,11 +2,12 @@
 //! the drivers, the engine and the doors.
 
 mod database;
+mod key_ring;
 mod nobody;
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use axum::Router;
 use doors::{DoorSettings, Doors, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
@@ -18,9 +19,9 @@ use tokio_util::sync::CancellationToken;
 use workflows::Drivers;
 
 use crate::config::{Config, Origin};
-use crate::key_file::KeyFile;
 
 pub(crate) use database::{Database, migrate};
+pub(crate) use key_ring::Keys;
 use nobody::NobodyGreets;
 
 /// A whole engine with its doors, not yet started.
@@ -28,7 +29,7 @@ pub(crate) struct House {
     pub(crate) engine: Engine,
     pub(crate) access: Arc<dyn AccessStore>,
     pub(crate) ring: SharedRing,
-    pub(crate) key_file: KeyFile,
+    pub(crate) keys: Keys,
     /// The far sides that live in this process.
     pub(crate) sandbox: Option<Sandbox>,
     /// Where the greeter is, for people.
@@ -39,8 +40,8 @@ impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
     pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
         let Database { store, access } = Database::open(&config.store).await?;
-        let key_file = KeyFile::new(&config.secrets.key_ring);
-        let ring = SharedRing::new(read_or_make_ring(&key_file, &*access).await?);
+        let keys = Keys::new(config, &access);
+        let ring = SharedRing::new(keys.open().await?);
         let (url, sandbox) = far_side(config).await?;
         let drivers = Drivers { greeter: greeter(config, url.as_deref())? };
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
@@ -48,7 +49,7 @@ impl House {
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, key_file, sandbox, greeter: url })
+        Ok(House { engine, access, ring, keys, sandbox, greeter: url })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -90,37 +91,17 @@ fn unused_ring() -> SharedRing {
 }
 
 fn settings(config: &Config) -> Settings {
-    let crate::config::Engine { max_running, step_limit, retry, retention, .. } = &config.engine;
+    let crate::config::Engine { max_running, step_limit, operation_deadline, retry, retention, .. } =
+        &config.engine;
     Settings {
         max_running: *max_running,
         step_limit: step_limit.get(),
         retries: RetryPolicy { first: retry.first.get(), max: retry.max.get(), budget: retry.budget.get() },
         lease: config.store.lease.get(),
         poll: config.store.poll.get(),
-        retention: retention.archive.get(),
+        deadline_max: operation_deadline.get(),
+        retention: retention.get(),
     }
-}
-
-/// A new ring is only for a new database: with the wrong keys nothing that was sealed before opens again.
-async fn read_or_make_ring(file: &KeyFile, access: &dyn AccessStore) -> Result<KeyRing> {
-    if let Some(ring) = file.read()? {
-        return Ok(ring);
-    }
-    let tokens = access.tokens().await.context("cannot read the database")?;
-    if !tokens.is_empty() {
-        bail!(
-            "the database is in use, but its key ring {} is missing: copy the file from the server that has \
-             it, or let `secrets.key_ring` point to it; if it is lost for ever, `provision-engine keys \
-             rotate` makes a new one, and what was sealed before stays sealed",
-            file.path().display()
-        );
-    }
-    // Another server may have made it a moment ago.
-    file.change(|found| {
-        let ring = found.unwrap_or_else(KeyRing::generate);
-        let copy = KeyRing::parse(&ring.to_text())?;
-        Ok((ring, copy))
-    })
 }
 
 /// Where the greeter is: its own URL, a sandbox somewhere, or a sandbox in this process.

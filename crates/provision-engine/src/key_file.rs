@@ -1,22 +1,15 @@
 //! The file of the key ring: read by servers, changed by one command at a time, never half written.
 
-use std::convert::Infallible;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
-use engine::secret::{KeyRing, SharedRing};
-use engine::{Clock, WallClock};
-use tracing::{info, warn};
+use engine::secret::KeyRing;
 use zeroize::Zeroizing;
 
 use crate::paths::replace_file;
-
-/// How often a running server looks whether the file has changed. It only looks at the directory entry.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]
 pub(crate) struct KeyFile {
@@ -80,42 +73,13 @@ impl KeyFile {
         replace_file(&self.path, ring.to_text().as_bytes())
     }
 
-    fn version(&self) -> Option<Version> {
+    pub(crate) fn version(&self) -> Option<Version> {
         let metadata = fs::metadata(&self.path).ok()?;
         Some(Version {
             inode: metadata.ino(),
             changed_at: (metadata.mtime(), metadata.mtime_nsec()),
             length: metadata.len(),
         })
-    }
-}
-
-/// Keeps the ring of a running server like the file, until the future is dropped.
-pub(crate) async fn follow(file: &KeyFile, ring: &SharedRing) -> Infallible {
-    let mut seen = file.version();
-    loop {
-        WallClock.sleep(LOOK_EVERY).await;
-        let version = file.version();
-        if version != seen {
-            seen = version;
-            reload(file, ring);
-        }
-    }
-}
-
-/// Takes the file as it is now. A file that cannot be read leaves the server with the keys that it has.
-pub(crate) fn reload(file: &KeyFile, ring: &SharedRing) {
-    match file.read() {
-        Ok(Some(keys)) => {
-            info!(active = keys.active(), "read the key ring again");
-            ring.replace(keys);
-        }
-        Ok(None) => {
-            warn!(file = %file.path.display(), "the key ring is gone; going on with the keys in memory");
-        }
-        Err(error) => {
-            warn!(error = format!("{error:#}"), "cannot read the key ring; going on with the old one");
-        }
     }
 }
 
@@ -166,21 +130,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_ring_stays_as_it_is_and_a_server_keeps_its_keys() {
+    fn a_damaged_ring_stays_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
         let file = key_file(&dir);
         rotate(&file);
-        let ring = SharedRing::new(file.read().unwrap().unwrap());
         fs::write(file.path(), "{").unwrap();
         assert!(file.change(|_| Ok((KeyRing::generate(), ()))).is_err());
         assert_eq!(fs::read_to_string(file.path()).unwrap(), "{");
-        reload(&file, &ring);
-        assert_eq!(ring.active(), "k1");
-        fs::remove_file(file.path()).unwrap();
-        reload(&file, &ring);
-        rotate(&file);
-        rotate(&file);
-        reload(&file, &ring);
-        assert_eq!(ring.active(), "k2");
     }
 }

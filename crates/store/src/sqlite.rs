@@ -142,5 +142,6 @@ fn prune(transaction: &Transaction<'_>, before: Timestamp) -> Result<usize, Stor
         execute(db, statements::PRUNE_KEY, [id.as_bytes()])?;
     }
     execute(db, statements::PRUNE_SIGNALS, [before.0])?;
+    execute(db, statements::PRUNE_AUDIT, params![before.0, PRUNE_MAX])?;
     Ok(old.len())
 }

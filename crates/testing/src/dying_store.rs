@@ -28,6 +28,7 @@ pub struct DyingStore {
     is_dead: Arc<AtomicBool>,
     frozen: watch::Sender<bool>,
     is_mute: AtomicBool,
+    last_words: Option<fn()>,
 }
 
 impl DyingStore {
@@ -40,7 +41,15 @@ impl DyingStore {
             is_dead,
             frozen: watch::Sender::new(false),
             is_mute: AtomicBool::new(false),
+            last_words: None,
         }
+    }
+
+    /// Does this at the moment of death; a test in a process of its own ends that process.
+    #[must_use]
+    pub fn with_last_words(mut self, last_words: fn()) -> DyingStore {
+        self.last_words = Some(last_words);
+        self
     }
 
     pub fn saves(&self) -> u64 {
@@ -57,6 +66,9 @@ impl DyingStore {
     }
 
     pub fn kill(&self) {
+        if let Some(last_words) = self.last_words {
+            last_words();
+        }
         self.is_dead.store(true, Ordering::SeqCst);
         self.thaw();
     }

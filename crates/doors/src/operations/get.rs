@@ -54,7 +54,7 @@ fn detail(inspection: Inspection, plan: Option<&WorkflowInfo>) -> wire::Operatio
     let steps = steps(&inspection, plan);
     let cause = cause(&inspection);
     let left_over = left_over(&inspection, plan);
-    let Inspection { shown, memory } = inspection;
+    let Inspection { shown, memory, .. } = inspection;
     let params = serde_json::from_str(&shown.params).unwrap_or(Value::Null);
     let operation = wire::Operation::from(shown.summary);
     wire::OperationDetail {

@@ -35,6 +35,7 @@ struct Tables {
     idempotency: BTreeMap<(String, String), (OperationId, String)>,
     tokens: Vec<TokenRow>,
     audit: Vec<AuditRow>,
+    shared: BTreeMap<String, String>,
     /// The tenant that was served last.
     served: String,
     now: Option<Timestamp>,
@@ -477,6 +478,7 @@ impl Store for MemoryStore {
             tables.idempotency.retain(|_, (of, _)| of != id);
         }
         tables.signals.retain(|_, (_, at)| *at >= before);
+        tables.audit.retain(|row| row.at >= before);
         Ok(old.len())
     }
 
@@ -513,6 +515,19 @@ impl AccessStore for MemoryStore {
         let before = tables.tokens.len();
         tables.tokens.retain(|token| token.name != name);
         Ok(tables.tokens.len() < before)
+    }
+
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.tables().shared.get(name).cloned())
+    }
+
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let is_same = tables.shared.get(name).map(String::as_str) == before;
+        if is_same {
+            tables.shared.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(is_same)
     }
 
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {

@@ -44,7 +44,7 @@ fn no_seed_of_trouble_loses_doubles_or_strands_anything() {
     });
     let failed = failed.load(Ordering::SeqCst);
     assert_eq!(failed, u64::MAX, "run it again: SEED={failed} cargo test -p engine --test it simulation");
-    println!("simulation: {seeds} seeds");
+    testing::count("seeds", seeds);
 }
 
 fn number(name: &str) -> Option<u64> {

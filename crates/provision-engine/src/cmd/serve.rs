@@ -31,7 +31,7 @@ use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
 use crate::signals::Signals;
-use crate::{cmd, key_file, logs};
+use crate::{cmd, logs};
 
 /// How long open connections get to finish what they are at.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
@@ -134,11 +134,11 @@ async fn housekeeping(house: &House, logs: &Logs) -> Infallible {
         if let Ok(mut hangup) = signal(SignalKind::hangup()) {
             while hangup.recv().await.is_some() {
                 logs.reopen();
-                key_file::reload(&house.key_file, &house.ring);
+                house.keys.reload(&house.ring).await;
             }
         }
     };
-    let ((), never) = tokio::join!(on_hangup, key_file::follow(&house.key_file, &house.ring));
+    let ((), never) = tokio::join!(on_hangup, house.keys.follow(&house.ring));
     never
 }
 

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use period::Period;
-pub(crate) use values::{Database, HttpUrl, LogFilter, LogFormat, LogOutput, Network};
+pub(crate) use values::{Database, HttpUrl, LogFilter, LogFormat, LogOutput};
 
 use layers::{Found, Layers, Surroundings};
 use values::FromNode;
@@ -50,8 +50,6 @@ pub(crate) struct Server {
     pub(crate) body_limit_bytes: usize,
     pub(crate) request_timeout: Period,
     pub(crate) public_metrics: bool,
-    #[cfg_attr(not(test), expect(dead_code, reason = "no door believes identity headers yet"))]
-    pub(crate) trusted_proxies: Vec<Network>,
 }
 
 #[derive(Debug, Clone)]
@@ -66,12 +64,11 @@ pub(crate) struct Store {
 pub(crate) struct Engine {
     pub(crate) max_running: usize,
     pub(crate) step_limit: Period,
-    #[cfg_attr(not(test), expect(dead_code, reason = "every workflow still has a deadline of its own"))]
     pub(crate) operation_deadline: Period,
     pub(crate) retry: Retry,
     pub(crate) stop_grace: Period,
     pub(crate) limits: Limits,
-    pub(crate) retention: Retention,
+    pub(crate) retention: Period,
 }
 
 #[derive(Debug, Clone)]
@@ -86,13 +83,6 @@ pub(crate) struct Retry {
 pub(crate) struct Limits {
     pub(crate) default: usize,
     pub(crate) by_name: BTreeMap<String, usize>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Retention {
-    pub(crate) archive: Period,
-    #[expect(dead_code, reason = "a journal still goes together with its operation")]
-    pub(crate) journal: Period,
 }
 
 #[derive(Debug, Clone)]
@@ -306,7 +296,6 @@ impl Reader<'_> {
             body_limit_bytes: self.get("server.body_limit_bytes"),
             request_timeout: self.get("server.request_timeout"),
             public_metrics: self.get("server.public_metrics"),
-            trusted_proxies: self.get("server.trusted_proxies"),
         }
     }
 
@@ -328,10 +317,7 @@ impl Reader<'_> {
             retry: self.retry(),
             stop_grace: self.get("engine.stop_grace"),
             limits: self.limits(),
-            retention: Retention {
-                archive: self.get("engine.retention.archive"),
-                journal: self.get("engine.retention.journal"),
-            },
+            retention: self.get("engine.retention"),
         }
     }
 

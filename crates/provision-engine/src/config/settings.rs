@@ -19,7 +19,7 @@ pub(crate) struct Setting {
 pub(crate) enum Preset {
     /// This text, read like the value of an environment variable.
     Is(&'static str),
-    /// Nothing: the setting is optional, or an empty list.
+    /// Nothing: the setting is optional.
     Nothing,
     /// A file in the data directory.
     InDataDir(&'static str),
@@ -42,7 +42,6 @@ impl fmt::Display for Preset {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     Address,
-    Networks,
     Switch,
     Whole(u64, u64),
     Time(Period, Period),
@@ -58,7 +57,6 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Kind::Address => f.write_str("an address such as 127.0.0.1:1337"),
-            Kind::Networks => f.write_str("a list of addresses or networks such as 10.0.0.0/8"),
             Kind::Switch => f.write_str("true or false"),
             Kind::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Kind::Time(least, most) => write!(f, "a time from {least} to {most}"),
@@ -78,7 +76,7 @@ impl Kind {
     /// Whether a variable's or flag's text is the value itself. Reading such text as YAML could cut a
     /// password at a `#` or turn a path of digits into a number.
     pub(crate) fn is_plain_text(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Networks | Kind::SomeOf(_))
+        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::SomeOf(_))
     }
 }
 
@@ -110,8 +108,6 @@ const SETTINGS: &[Setting] = &[
         "How long a request may take before it is answered with an error."),
     set("server.public_metrics", Is("true"), Kind::Switch,
         "Whether `/metrics` answers without credentials."),
-    set("server.trusted_proxies", Nothing, Kind::Networks,
-        "The proxies whose identity headers are believed."),
 
     set("store.database_url", Nothing, Kind::Database,
         "The database. Without it: the SQLite file `engine.db` in the data directory. It is never shown with \
@@ -128,7 +124,7 @@ const SETTINGS: &[Setting] = &[
     set("engine.step_limit", Is("60s"), Kind::Time(SECOND, DAY),
         "How long one run of one step may take."),
     set("engine.operation_deadline", Is("24h"), Kind::Time(SECOND, YEAR),
-        "How long an operation may take from its beginning to its end."),
+        "The longest time any operation may take, whatever its workflow allows."),
     set("engine.retry.first", Is("1s"), Kind::Time(Period::millis(10), HOUR),
         "The pause before the first retry of a step; each further pause is longer."),
     set("engine.retry.max", Is("1m"), Kind::Time(Period::millis(10), DAY),
@@ -141,10 +137,8 @@ const SETTINGS: &[Setting] = &[
         "How many calls one outside system gets at the same time, unless it has its own limit."),
     set("engine.limits.*", Nothing, Kind::Whole(1, 100_000),
         "The limit for the outside system of this name."),
-    set("engine.retention.archive", Is("90d"), Kind::Time(HOUR, Period::days(36_500)),
-        "How long finished operations can be looked up."),
-    set("engine.retention.journal", Is("90d"), Kind::Time(HOUR, Period::days(36_500)),
-        "How long the journals of finished operations are kept."),
+    set("engine.retention", Is("90d"), Kind::Time(HOUR, Period::days(36_500)),
+        "How long finished operations, their journals and the audit log are kept."),
 
     set("sandbox.enabled", Is("false"), Kind::Switch,
         "Whether drivers without a URL of their own talk to the sandbox."),

@@ -44,7 +44,6 @@ fn nothing_at_all_is_a_good_configuration() {
         assert_eq!(config.server.body_limit_bytes, 1024 * 1024);
         assert_eq!(config.server.request_timeout, Period::seconds(30));
         assert!(config.server.public_metrics);
-        assert!(config.server.trusted_proxies.is_empty());
         assert_eq!(config.data_dir, Path::new("/home/ann/.local/state/provision-engine"));
         assert!(matches!(&config.store.database, Database::Sqlite(path) if path.ends_with("engine.db")));
         assert_eq!((config.store.connections, config.engine.max_running), (2, 1000));
@@ -53,7 +52,7 @@ fn nothing_at_all_is_a_good_configuration() {
         assert_eq!(config.engine.operation_deadline, Period::hours(24));
         assert_eq!(config.engine.retry.budget, Period::minutes(10));
         assert_eq!(config.engine.limits.default, 64);
-        assert_eq!(config.engine.retention.archive, Period::days(90));
+        assert_eq!(config.engine.retention, Period::days(90));
         assert!(!config.sandbox.enabled && config.sandbox.url.is_none());
         assert_eq!(config.drivers.greeter.timeout, Period::seconds(10));
         assert_eq!(config.log.level.as_str(), "info");
@@ -67,19 +66,19 @@ fn nothing_at_all_is_a_good_configuration() {
 fn every_setting_can_be_written_in_the_file() {
     let config = good(
         "data_dir: /srv/engine\n\
-         server: {listen: '[::1]:80', body_limit_bytes: 2048, request_timeout: 5m, public_metrics: false,\n\
-         \x20        trusted_proxies: [10.0.0.0/8, '::1']}\n\
+         server: {listen: '[::1]:80', body_limit_bytes: 2048, request_timeout: 5m, public_metrics: false}\n\
          store: {database_url: postgres://u:p@h/d, connections: 8, lease: 1s, poll: 250ms}\n\
          engine:\n  max_running: 7\n  step_limit: 2s\n  operation_deadline: 90d\n  stop_grace: 0s\n\
          \x20 retry: {first: 10ms, max: 10ms, budget: 1s}\n  limits: {default: 3, greeter: 5}\n\
-         \x20 retention: {archive: 1h, journal: 36500d}\n\
+         \x20 retention: 36500d\n\
          sandbox: {enabled: true, url: http://127.0.0.1:9/x}\n\
          drivers: {greeter: {url: https://greeter.example, timeout: 1s}}\n\
          log: {level: 'engine=debug, info', format: json, to: [stdout, file, syslog], file: ~/x.log}\n\
          secrets: {key_ring: /etc/keys.json}\n",
     );
     assert_eq!(config.server.listen.to_string(), "[::1]:80");
-    assert!(config.server.trusted_proxies[0].contains("10.255.0.1".parse().unwrap()));
+    assert_eq!(config.engine.operation_deadline, Period::days(90));
+    assert_eq!(config.engine.retention, Period::days(36_500));
     assert_eq!(config.engine.limits.by_name["greeter"], 5);
     assert_eq!(config.engine.limits.default, 3);
     assert_eq!(config.sandbox.url.unwrap().as_str(), "http://127.0.0.1:9/x");

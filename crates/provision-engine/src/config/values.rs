@@ -1,9 +1,8 @@
 //! The types of single settings, each read from its text once and right from then on.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use secrecy::SecretString;
 
@@ -42,8 +41,7 @@ pub(crate) fn shown(node: &Node, kind: Kind) -> serde_json::Value {
             "***".into()
         }
         (Value::Text(text), Kind::Database | Kind::Url) => masked_url(text).into(),
-        (Value::Text(text), Kind::Networks | Kind::SomeOf(_)) => items(text).collect(),
-        (Value::Nothing, Kind::Networks | Kind::SomeOf(_)) => serde_json::Value::Array(Vec::new()),
+        (Value::Text(text), Kind::SomeOf(_)) => items(text).collect(),
         _ => node.to_json(),
     }
 }
@@ -128,7 +126,6 @@ impl<T: FromNode> FromNode for Option<T> {
 impl<T: FromNode> FromNode for Vec<T> {
     fn read(node: &Node, kind: Kind) -> Result<Vec<T>, Box<Node>> {
         match &node.value {
-            Value::Nothing => Ok(Vec::new()),
             Value::List(list) => list.iter().map(|item| T::read(item, kind)).collect(),
             Value::Text(text) => items(text)
                 .map(|item| T::read(&Node { value: Value::Text(item.to_owned()), spot: node.spot }, kind))
@@ -184,54 +181,6 @@ impl FromNode for HttpUrl {
             let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
             (has_host && is_clean).then(|| HttpUrl(text.to_owned()))
         })
-    }
-}
-
-/// An address or a range of addresses such as `10.0.0.0/8`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Network {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl Network {
-    /// An IPv4 address that arrives on an IPv6 socket counts as the IPv4 address that it is.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no door believes identity headers yet"))]
-    pub(crate) fn contains(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                same_start(own.to_bits().into(), other.to_bits().into(), 32 - self.bits)
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                same_start(own.to_bits(), other.to_bits(), 128 - self.bits)
-            }
-            _ => false,
-        }
-    }
-}
-
-fn same_start(one: u128, other: u128, free_bits: u8) -> bool {
-    (one ^ other).checked_shr(u32::from(free_bits)).unwrap_or(0) == 0
-}
-
-impl FromStr for Network {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Network, ()> {
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(drop)?)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().map_err(drop)?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        if bits <= most { Ok(Network { address, bits }) } else { Err(()) }
-    }
-}
-
-impl FromNode for Network {
-    fn read(node: &Node, _: Kind) -> Result<Network, Box<Node>> {
-        text(node, |text| text.parse().ok())
     }
 }
 

@@ -4,6 +4,7 @@
 mod access;
 mod background;
 mod crashes;
+mod kills;
 mod operations;
 mod postgres;
 mod serving;

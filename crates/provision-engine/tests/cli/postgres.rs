@@ -31,13 +31,14 @@ fn it_migrates_waits_for_its_database_and_shares_it_with_others() {
     let checked = place.expect(0, &["check", "--against-db"]);
     assert!(checked.err.contains("all 0 unfinished"), "{checked:?}");
 
-    // A second server needs the same keys, and gets a token of its own.
-    let stranger = on(&url);
+    // A second server gets the same keys and a token of its own, unless it was told of keys that it lacks.
+    let stranger = on(&url).env("PROVISION_ENGINE_SECRETS__KEY_RING", place.path("none.json").to_str().unwrap());
     let refused = stranger.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(refused.err.contains("secrets.key_ring"), "{refused:?}");
-    let keys = place.data("keys.json");
-    let second = on(&url).env("PROVISION_ENGINE_SECRETS__KEY_RING", keys.to_str().unwrap());
+    let second = on(&url);
     let _other = second.serve(&["--sandbox-url", &sandbox.url]);
+    let keys = |place: &Place| std::fs::read_to_string(place.data("keys.json")).unwrap();
+    assert_eq!(keys(&second), keys(&place));
     assert_eq!(second.expect(0, &["operations", "list", "--all", "-o", "name"]).out.lines().count(), 50);
     let id = second.submit(&["--param", "wait_ms=1000"]);
     assert_eq!(server.stop().code, Some(0));

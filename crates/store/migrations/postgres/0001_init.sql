@@ -105,3 +105,10 @@ create table audit (
     result  text   not null,
     request text   not null
 );
+create index audit_at on audit (at);
+
+-- Small values that all nodes share, such as the key ring, sealed.
+create table shared (
+    name  text not null primary key,
+    value text not null
+);

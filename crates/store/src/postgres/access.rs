@@ -34,6 +34,18 @@ impl AccessStore for PostgresStore {
         Ok(!self.errands.write(sql::REMOVE_TOKEN, &[&name]).await?.is_empty())
     }
 
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.reads.read(sql::SHARED, &[&name]).await?.first().map(|row| row.get(0)))
+    }
+
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
+        let changed = match before {
+            Some(before) => self.errands.write(sql::SHARE_CHANGED, &[&name, &value, &before]).await?,
+            None => self.errands.write(sql::SHARE_NEW, &[&name, &value]).await?,
+        };
+        Ok(!changed.is_empty())
+    }
+
     /// Goes the way of all writes, because there may be as many of them.
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.committers.save(Work::Audit(row.clone())).await.map(drop)

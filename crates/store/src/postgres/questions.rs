@@ -74,6 +74,8 @@ pub(super) const PRUNE: &str = "
         delete from idempotency i using old where i.operation = old.id
     ), inbox as (
         delete from signals where at < $1
+    ), log as (
+        delete from audit where n in (select n from audit where at < $1 order by at limit $2)
     )
     select count(*) from old";
 
@@ -86,5 +88,10 @@ pub(super) const FIND_TOKEN: &str =
 pub(super) const TOKENS: &str =
     "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
 pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = $1 returning 1";
+pub(super) const SHARED: &str = "select value from shared where name = $1";
+pub(super) const SHARE_NEW: &str =
+    "insert into shared (name, value) values ($1, $2) on conflict do nothing returning 1";
+pub(super) const SHARE_CHANGED: &str =
+    "update shared set value = $2 where name = $1 and value = $3 returning 1";
 pub(super) const AUDIT_LOG: &str =
     "select at, who, action, target, result, request from audit order by n desc limit $1";

@@ -19,12 +19,22 @@ pub(super) const READER: Role = Role {
         sql::FIND_TOKEN,
         sql::TOKENS,
         sql::AUDIT_LOG,
+        sql::SHARED,
     ],
 };
 
 /// For what takes longer or changes something, so that lists do not wait for it.
-pub(super) const ERRANDS: Role =
-    Role { settings: BY_FILTER, statements: &[sql::STATS, sql::PRUNE, sql::ADD_TOKEN, sql::REMOVE_TOKEN] };
+pub(super) const ERRANDS: Role = Role {
+    settings: BY_FILTER,
+    statements: &[
+        sql::STATS,
+        sql::PRUNE,
+        sql::ADD_TOKEN,
+        sql::REMOVE_TOKEN,
+        sql::SHARE_NEW,
+        sql::SHARE_CHANGED,
+    ],
+};
 
 pub(super) async fn show(line: &Line, id: OperationId) -> Result<Option<Shown>, StoreError> {
     let found = line.read(sql::SHOW, &[&id.0]).await?;

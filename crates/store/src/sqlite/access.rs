@@ -42,6 +42,23 @@ impl AccessStore for SqliteStore {
         self.writer.run(remove).await
     }
 
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let name = name.to_owned();
+        self.readers.run(move |db: &_| one(db, sql::SHARED, [name], |row| row.get(0))).await
+    }
+
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
+        let (name, before, value) = (name.to_owned(), before.map(str::to_owned), value.to_owned());
+        let share = move |transaction: &super::Transaction<'_>| {
+            let changed = match &before {
+                Some(before) => execute(transaction.db, sql::SHARE_CHANGED, [&name, &value, before])?,
+                None => execute(transaction.db, sql::SHARE_NEW, [&name, &value])?,
+            };
+            Ok(changed > 0)
+        };
+        self.writer.run(share).await
+    }
+
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
         let row = row.clone();
         let write = move |transaction: &super::Transaction<'_>| {

@@ -1,6 +1,6 @@
 //! What each kind of write does to the tables.
 
-use engine::store::{Append, Create, Finish, Park, QUEUED, Receipt, StoreError, Wish, Write};
+use engine::store::{Append, Create, Finish, Hold, Park, QUEUED, Receipt, StoreError, Wish, Write};
 use engine::{Event, OperationId, Phase, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
@@ -127,33 +127,45 @@ fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Resu
     Ok(Receipt::Saved)
 }
 
+/// When the wish of an operation came, and its resource.
+type Held = (Option<i64>, Option<String>);
+
+fn held(db: &Connection, hold: Hold) -> Result<Held, StoreError> {
+    let proof = params![hold.id.0.as_bytes(), hold.node.0.as_bytes(), hold.epoch];
+    one(db, sql::HELD, proof, |row| row.try_into())?.ok_or(StoreError::Fenced)
+}
+
+/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
 fn park(transaction: &Transaction<'_>, park: &Park, body: &str) -> Result<Receipt, StoreError> {
+    let db = transaction.db;
     if let Some(event) = &park.event {
-        append(transaction.db, park.hold.id, event, body)?;
+        append(db, park.hold.id, event, body)?;
     }
+    let (wish_at, _) = held(db, park.hold)?;
+    let unheard = wish_at.filter(|at| Some(Timestamp(*at)) != park.heard);
+    let signalled: Option<i64> = match &park.key {
+        Some(key) => one(db, sql::SIGNALLED_AT, [key], |row| row.get(0))?,
+        None => None,
+    };
+    let hurry = unheard.or(signalled);
     let (memory, memory_seq) = park.memory.as_ref().map(|(memory, seq)| (memory, seq)).unzip();
-    let hurried: Option<bool> = one(
-        transaction.db,
+    execute(
+        db,
         sql::PARK,
         params![
             park.hold.id.0.as_bytes(),
-            park.hold.node.0.as_bytes(),
-            park.hold.epoch,
             park.phase.as_str(),
-            park.heard.map(|at| at.0),
+            hurry.or(park.due_at.map(|at| at.0)),
             park.key,
-            park.due_at.map(|at| at.0),
             park.step,
             park.reason,
+            unheard.is_some(),
             memory,
             memory_seq,
         ],
-        |row| row.get(0),
     )?;
-    match hurried {
-        Some(true) => transaction.ring(),
-        Some(false) => {}
-        None => return Err(StoreError::Fenced),
+    if hurry.is_some() {
+        transaction.ring();
     }
     Ok(Receipt::Saved)
 }
@@ -163,23 +175,10 @@ fn finish(transaction: &Transaction<'_>, finish: &Finish, body: &str) -> Result<
     if let Some(event) = &finish.event {
         append(db, finish.hold.id, event, body)?;
     }
+    let (_, resource) = held(db, finish.hold)?;
     let id = finish.hold.id.0.as_bytes();
-    let archived: Option<Option<String>> = one(
-        db,
-        sql::ARCHIVE,
-        params![
-            id,
-            finish.hold.node.0.as_bytes(),
-            finish.hold.epoch,
-            finish.phase.as_str(),
-            finish.at.0,
-            finish.cause,
-            finish.memory,
-            finish.seq,
-        ],
-        |row| row.get(0),
-    )?;
-    let resource = archived.ok_or(StoreError::Fenced)?;
+    let (phase, at) = (finish.phase.as_str(), finish.at.0);
+    execute(db, sql::ARCHIVE, params![id, phase, at, finish.cause, finish.memory, finish.seq])?;
     execute(db, sql::REMOVE, [id])?;
     if let Some(resource) = resource
         && execute(db, sql::PROMOTE, params![resource, finish.at.0])? > 0

@@ -18,6 +18,7 @@ const FILE_MODE: u32 = 0o600;
 
 /// The log is copied back every few thousand pages, so that it stays small and its file is used again.
 const WRITER_SETTINGS: &str = "
+    pragma page_size = 8192;
     pragma journal_mode = wal;
     pragma synchronous = full;
     pragma foreign_keys = on;
@@ -49,7 +50,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
         .mode(FILE_MODE)
         .open(path)
         .map_err(|error| StoreError::Unavailable(format!("cannot open {}: {error}", path.display())))?;
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(fault)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(fault)?;
     db.busy_timeout(BUSY_TIMEOUT).map_err(fault)?;
     db.execute_batch(WRITER_SETTINGS).map_err(fault)?;
     db.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
@@ -57,7 +59,8 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, StoreError> {
 }
 
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(fault)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).map_err(fault)?;
     db.busy_timeout(BUSY_TIMEOUT).map_err(fault)?;
     db.execute_batch(READER_SETTINGS).map_err(fault)?;
     db.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);

@@ -35,31 +35,21 @@ pub(super) const CREATE: &str = "
 pub(super) const SET_PHASE: &str = "update operations set phase = ?2 where id = ?1";
 pub(super) const TAKE_SIGNAL: &str = "delete from signals where key = ?1";
 
-/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
+/// What whoever holds an operation has to know before it lets go. `returning` would be shorter, but costs a
+/// table of its own for each statement.
+pub(super) const HELD: &str =
+    "select wish_at, resource from operations where id = ?1 and owner = ?2 and epoch = ?3";
+pub(super) const SIGNALLED_AT: &str = "select at from signals where key = ?1";
 pub(super) const PARK: &str = "
-    update operations set
-        owner = null,
-        phase = ?4,
-        due_at = coalesce(
-            case when wish_at is not ?5 then wish_at end,
-            (select at from signals where key = ?6),
-            ?7),
-        wait_key = ?6,
-        step = ?8,
-        reason = ?9,
-        wish = case when wish_at is not ?5 then wish end,
-        wish_at = case when wish_at is not ?5 then wish_at end,
-        memory = coalesce(?10, memory),
-        memory_seq = coalesce(?11, memory_seq)
-    where id = ?1 and owner = ?2 and epoch = ?3
-    returning due_at is not ?7";
-
+    update operations set owner = null, phase = ?2, due_at = ?3, wait_key = ?4, step = ?5, reason = ?6,
+        wish = case when ?7 then wish end, wish_at = case when ?7 then wish_at end,
+        memory = coalesce(?8, memory), memory_seq = coalesce(?9, memory_seq)
+    where id = ?1";
 pub(super) const ARCHIVE: &str = "
     insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
         reason, memory, memory_seq, epoch)
-    select id, workflow, tenant, resource, params, ?4, created_at, deadline_at, ?5, ?6, ?7, ?8, epoch
-    from operations where id = ?1 and owner = ?2 and epoch = ?3
-    returning resource";
+    select id, workflow, tenant, resource, params, ?2, created_at, deadline_at, ?3, ?4, ?5, ?6, epoch
+    from operations where id = ?1";
 pub(super) const REMOVE: &str = "delete from operations where id = ?1";
 pub(super) const PROMOTE: &str = "
     update operations set queued = 0, reason = null, due_at = ?2
@@ -173,6 +163,8 @@ pub(super) const OLD: &str = "select id from archive where finished_at < ?1 orde
 pub(super) const PRUNE_JOURNAL: &str = "delete from journal where operation = ?1";
 pub(super) const PRUNE_KEY: &str = "delete from idempotency where operation = ?1";
 pub(super) const PRUNE_SIGNALS: &str = "delete from signals where at < ?1";
+pub(super) const PRUNE_AUDIT: &str =
+    "delete from audit where n in (select n from audit where at < ?1 order by at limit ?2)";
 
 pub(super) const ADD_TOKEN: &str = "
     insert into tokens (name, role, digest, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)
@@ -181,6 +173,9 @@ pub(super) const FIND_TOKEN: &str =
     "select name, role, digest, created_at, expires_at from tokens where digest = ?1";
 pub(super) const TOKENS: &str =
     "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
+pub(super) const SHARED: &str = "select value from shared where name = ?1";
+pub(super) const SHARE_NEW: &str = "insert into shared (name, value) values (?1, ?2) on conflict do nothing";
+pub(super) const SHARE_CHANGED: &str = "update shared set value = ?2 where name = ?1 and value = ?3";
 pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = ?1";
 pub(super) const AUDIT: &str = "
     insert into audit (at, who, action, target, result, request) values (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -197,6 +192,8 @@ pub(super) const ALL: &[&str] = &[
     CREATE,
     SET_PHASE,
     TAKE_SIGNAL,
+    HELD,
+    SIGNALLED_AT,
     PARK,
     ARCHIVE,
     REMOVE,
@@ -233,10 +230,14 @@ pub(super) const ALL: &[&str] = &[
     PRUNE_JOURNAL,
     PRUNE_KEY,
     PRUNE_SIGNALS,
+    PRUNE_AUDIT,
     ADD_TOKEN,
     FIND_TOKEN,
     TOKENS,
     REMOVE_TOKEN,
+    SHARED,
+    SHARE_NEW,
+    SHARE_CHANGED,
     AUDIT,
     AUDIT_LOG,
 ];

@@ -45,7 +45,13 @@ struct Asked<W, T> {
     weight: usize,
     is_write: bool,
     found: Result<T, StoreError>,
-    caller: oneshot::Sender<Result<T, StoreError>>,
+    caller: oneshot::Sender<Answer<W, T>>,
+}
+
+/// What was asked goes back together with the answer: to free its memory is the caller's work too.
+struct Answer<W, T> {
+    found: Result<T, StoreError>,
+    _work: W,
 }
 
 impl<W, T> Errand for Asked<W, T>
@@ -60,7 +66,7 @@ where
 
     fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
         // Whoever asked may have gone away; what is saved stays saved.
-        let _ = self.caller.send(committed.and(self.found));
+        let _ = self.caller.send(Answer { found: committed.and(self.found), _work: self.work });
     }
 
     fn weight(&self) -> usize {
@@ -111,7 +117,7 @@ impl Writer {
         let (weight, found) = (draft.weight(), untried());
         let work = move |transaction: &Transaction<'_>| apply(transaction, &draft);
         self.queue(Box::new(Asked { work, weight, is_write: true, found, caller }))?;
-        answer.await.map_err(|_| gone())?
+        answer.await.map_err(|_| gone())?.found
     }
 
     /// Does this in a transaction, together with what others want at the same moment, and answers after the
@@ -123,7 +129,7 @@ impl Writer {
     {
         let (caller, answer) = oneshot::channel();
         self.queue(Box::new(Asked { work, weight: 0, is_write: false, found: untried(), caller }))?;
-        answer.await.map_err(|_| gone())?
+        answer.await.map_err(|_| gone())?.found
     }
 
     fn queue(&self, errand: Box<dyn Errand>) -> Result<(), StoreError> {

@@ -35,7 +35,6 @@ fn the_environment_wins_over_the_file_and_flags_win_over_both() {
     assert_eq!(config.log.to, [LogOutput::Syslog, LogOutput::Stderr]);
 
     assert_eq!(config.to_value_masked()["log"]["to"], serde_json::json!(["syslog", "stderr"]));
-    assert_eq!(config.to_value_masked()["server"]["trusted_proxies"], serde_json::json!([]));
 
     let origin = |path| config.origins().of(path).unwrap().to_string();
     assert_eq!(origin("server.listen"), "command line");
@@ -43,6 +42,21 @@ fn the_environment_wins_over_the_file_and_flags_win_over_both() {
     assert_eq!(origin("server.public_metrics"), "provision-engine.yaml:1:47");
     assert_eq!(origin("store.lease"), "default");
     assert_eq!(config.origins().iter().count(), settings::reference().len() - 1 + 3);
+}
+
+#[test]
+fn a_list_replaces_the_one_below_it_even_with_nothing() {
+    let (by_variable, by_flag) = (("PROVISION_ENGINE_LOG__TO", "[]"), ("log.to", "[ ]"));
+    for (yaml, env, flags) in [
+        ("log: {to: []}", vec![], vec![]),
+        ("log: {to: [stdout, file]}", vec![by_variable], vec![]),
+        ("log: {to: [stdout, file]}", vec![("PROVISION_ENGINE_LOG__TO", "stdout,file")], vec![by_flag]),
+    ] {
+        let (config, warnings) = load(yaml, &env, &flags).unwrap();
+        assert_eq!(warnings, []);
+        assert_eq!(config.log.to, []);
+        assert_eq!(config.to_value_masked()["log"]["to"], serde_json::json!([]));
+    }
 }
 
 #[test]

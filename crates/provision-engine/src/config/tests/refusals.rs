@@ -28,9 +28,9 @@ fn a_bad_value_is_named_with_its_place_and_what_was_expected() {
         "provision-engine.yaml:2:19: server.public_metrics: expected true or false, got \"yes\"",
     );
     refused(
-        "server:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - 10.0.0.0/33",
-        "provision-engine.yaml:4:7: server.trusted_proxies: \
-         expected a list of addresses or networks such as 10.0.0.0/8, got \"10.0.0.0/33\"",
+        "log:\n  to:\n    - stdout\n    - printer",
+        "provision-engine.yaml:4:7: log.to: expected a list of stdout, stderr, file, syslog, \
+         got \"printer\"",
     );
     refused(
         "log: {format: xml}",

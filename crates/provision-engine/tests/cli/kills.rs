@@ -1,0 +1,23 @@
+//! Processes that are killed, at every save and at any moment, on both databases. What counts afterwards is
+//! the ledger of the far side: nothing lost, nothing twice, nothing stuck.
+
+mod boundaries;
+mod check;
+mod database;
+mod random;
+mod zombie;
+
+use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+
+use crate::stage::Place;
+
+/// A server that really syncs: what it acknowledged survives its own crash too.
+fn durable_postgres() -> PrivatePostgres {
+    let options = PrivatePostgresOptions { durable: true, ..PrivatePostgresOptions::default() };
+    PrivatePostgres::start(&options).unwrap()
+}
+
+/// The place of one of several servers on the same database.
+fn on(url: &str) -> Place {
+    Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", url)
+}
