@@ -13,11 +13,18 @@ fn body() -> Body {
     Body::Stepped { changes, started: Some("attach".into()) }
 }
 
+fn cpu() -> f64 {
+    let t = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let f: Vec<&str> = t.rsplit(')').next().unwrap().split_whitespace().collect();
+    (f[11].parse::<f64>().unwrap() + f[12].parse::<f64>().unwrap()) / 100.0
+}
+
 async fn run(name: &str, store: Arc<dyn Store>, callers: usize) {
     let node = NodeId::new(&WallClock);
     let done = Arc::new(AtomicU64::new(0));
     let before = store.stats(Timestamp(0)).await.unwrap();
     let start = Instant::now();
+    let c0 = cpu();
     let secs = 4;
     let mut tasks = Vec::new();
     for _ in 0..callers {

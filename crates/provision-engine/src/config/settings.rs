@@ -123,7 +123,7 @@ const SETTINGS: &[Setting] = &[
         "How many operations run at the same time; waiting ones do not count."),
     set("engine.step_limit", Is("60s"), Kind::Time(SECOND, DAY),
         "How long one run of one step may take."),
-    set("engine.operation_deadline", Is("24h"), Kind::Time(SECOND, YEAR),
+    set("engine.operation_deadline", Is("30d"), Kind::Time(SECOND, YEAR),
         "The longest time any operation may take, whatever its workflow allows."),
     set("engine.retry.first", Is("1s"), Kind::Time(Period::millis(10), HOUR),
         "The pause before the first retry of a step; each further pause is longer."),

@@ -38,7 +38,7 @@ fn refused(yaml: &str, message: &str) {
 
 #[test]
 fn nothing_at_all_is_a_good_configuration() {
-    for yaml in ["", "\n", "# only a comment\n", "---\n", "~", "{}", "server:\n", "\u{feff}"] {
+    for yaml in ["", "\n", "# only a comment\n", "---\n", "~", "{}", "server:\n", "log: {to: }", "\u{feff}"] {
         let config = good(yaml);
         assert_eq!(config.server.listen.to_string(), "127.0.0.1:1337");
         assert_eq!(config.server.body_limit_bytes, 1024 * 1024);
@@ -49,7 +49,7 @@ fn nothing_at_all_is_a_good_configuration() {
         assert_eq!((config.store.connections, config.engine.max_running), (2, 1000));
         assert_eq!((config.store.lease, config.store.poll), (Period::seconds(5), Period::seconds(1)));
         assert_eq!(config.engine.step_limit, Period::minutes(1));
-        assert_eq!(config.engine.operation_deadline, Period::hours(24));
+        assert_eq!(config.engine.operation_deadline, Period::days(30));
         assert_eq!(config.engine.retry.budget, Period::minutes(10));
         assert_eq!(config.engine.limits.default, 64);
         assert_eq!(config.engine.retention, Period::days(90));

@@ -25,14 +25,15 @@ fn it_migrates_waits_for_its_database_and_shares_it_with_others() {
     until("the news", || going.err().contains("trying again for 30 seconds").then_some(()));
     postgres.start_again().unwrap();
     let server = place.healthy(going);
-    assert!(!server.going.err().contains("password"), "{}", server.going.err());
+    assert!(!server.going.err().contains("postgres://"), "the URL may hold a password");
     place.expect(0, &["operations", "submit", "demo.hello", "--count", "50", "--wait"]);
     assert_eq!(sandbox.standing(), 50);
     let checked = place.expect(0, &["check", "--against-db"]);
     assert!(checked.err.contains("all 0 unfinished"), "{checked:?}");
 
     // A second server gets the same keys and a token of its own, unless it was told of keys that it lacks.
-    let stranger = on(&url).env("PROVISION_ENGINE_SECRETS__KEY_RING", place.path("none.json").to_str().unwrap());
+    let stranger =
+        on(&url).env("PROVISION_ENGINE_SECRETS__KEY_RING", place.path("none.json").to_str().unwrap());
     let refused = stranger.expect(1, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(refused.err.contains("secrets.key_ring"), "{refused:?}");
     let second = on(&url);
