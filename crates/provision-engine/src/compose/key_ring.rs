@@ -123,7 +123,7 @@ impl Keys {
             url.expose_secret().parse().context("the database URL cannot be read")?;
         let Some(password) = config.get_password().map(<[u8]>::to_vec) else {
             info!("the database has no password, so its key ring is only as safe as the database itself");
-            return Ok(Some(self.sealer_of([0; 32])));
+            return Ok(Some(sealer_of([0; 32])));
         };
         let key = tokio::task::spawn_blocking(move || {
             let mut key = [0; 32];
@@ -132,13 +132,9 @@ impl Keys {
                 .map(|()| key)
         });
         match key.await.context("cannot derive a key")? {
-            Ok(key) => Ok(Some(self.sealer_of(key))),
+            Ok(key) => Ok(Some(sealer_of(key))),
             Err(error) => bail!("cannot derive a key from the password of the database: {error}"),
         }
-    }
-
-    fn sealer_of(&self, key: [u8; 32]) -> Sealer {
-        Sealer::new(&SharedRing::new(KeyRing::from_key(key)), NAME)
     }
 
     /// Keeps the ring of a running server like the file and like the ring of the others, until dropped. The
@@ -202,6 +198,10 @@ impl Keys {
             warn!(error = format!("{error:#}"), "cannot take over the keys of the other servers");
         }
     }
+}
+
+fn sealer_of(key: [u8; 32]) -> Sealer {
+    Sealer::new(&SharedRing::new(KeyRing::from_key(key)), NAME)
 }
 
 fn unseal(sealer: &Sealer, shared: &str) -> Result<KeyRing> {

@@ -26,7 +26,8 @@ pub(crate) fn inspection(phase: Phase, bodies: Vec<Body>) -> Inspection {
         wish: None,
     };
     let shown = Shown { summary, params: "{}".into(), memory: None, memory_seq: 0 };
-    Inspection { shown, memory: Memory::default().fold(&events) }
+    let seq = events.last().map_or(0, |event| event.seq);
+    Inspection { shown, memory: Memory::default().fold(&events), seq, unreadable: None }
 }
 
 pub(crate) fn plan() -> WorkflowInfo {
