@@ -99,18 +99,19 @@ impl Memory {
     #[must_use]
     pub fn fold(mut self, events: &[Event]) -> Memory {
         for event in events {
-            self.apply(event);
+            self.apply(event.clone());
         }
         self
     }
 
-    pub fn apply(&mut self, event: &Event) {
-        match &event.body {
-            Body::Created { started, .. } => self.open(started.as_ref()),
+    pub fn apply(&mut self, event: Event) {
+        let at = event.at;
+        match event.body {
+            Body::Created { started, .. } => self.open(started),
             Body::Adopted { .. } => {}
             Body::Stepped { changes, started } => {
                 self.learn(changes);
-                self.open(started.as_ref());
+                self.open(started);
             }
             Body::Waited { step, reason, key, changes, .. } => {
                 self.learn(changes);
@@ -118,89 +119,86 @@ impl Memory {
                 if step == RETRIGGER {
                     self.retriggers += 1;
                 }
-                self.budgets.remove(&budget_key(step, self.goes_back()));
-                self.wait = Some(Wait { step: step.clone(), reason: reason.clone(), key: key.clone() });
+                self.budgets.remove(&budget_key(&step, self.goes_back()));
+                self.wait = Some(Wait { step, reason, key });
             }
             Body::Retried { step, cause, attempt, spent_ms, undo, changes, .. } => {
                 self.learn(changes);
                 self.open = None;
                 self.wait = None;
-                let budget = Budget { attempts: *attempt, spent_ms: *spent_ms };
-                self.budgets.insert(budget_key(step, *undo), budget);
-                self.erred(step, cause, event.at);
+                let budget = Budget { attempts: attempt, spent_ms };
+                self.budgets.insert(budget_key(&step, undo), budget);
+                self.last_error = Some(LastError { step, cause, at });
             }
             Body::Turned { step, because, cause, changes } => {
                 self.learn(changes);
                 self.open = None;
                 self.wait = None;
-                self.turned = Some(Turned { because: *because, step: step.clone(), cause: cause.clone() });
-                if let Some(step) = step {
-                    self.erred(step, cause, event.at);
+                if let Some(step) = step.clone() {
+                    self.last_error = Some(LastError { step, cause: cause.clone(), at });
                 }
+                self.turned = Some(Turned { because, step, cause });
             }
             Body::Stuck { step, cause, left_over, changes } => {
                 self.learn(changes);
                 self.open = None;
-                self.stuck =
-                    Some(StuckAt { step: step.clone(), cause: cause.clone(), left_over: left_over.clone() });
-                self.erred(step, cause, event.at);
+                self.last_error = Some(LastError { step: step.clone(), cause: cause.clone(), at });
+                self.stuck = Some(StuckAt { step, cause, left_over });
             }
             Body::Asked { verb, at, .. } => {
-                self.heard = Some(*at);
-                self.asked(*verb);
+                self.heard = Some(at);
+                self.asked(verb);
             }
             Body::Signalled { key, payload } => {
-                self.signals.insert(key.clone(), payload.clone());
+                self.signals.insert(key, payload);
             }
             Body::Finished { phase, step, cause, changes } => {
                 self.learn(changes);
                 if let (Some(step), Some(cause)) = (step, cause) {
-                    self.erred(step, cause, event.at);
+                    self.last_error = Some(LastError { step, cause, at });
                 }
                 self.open = None;
                 self.wait = None;
-                self.finished = Some(*phase);
+                self.finished = Some(phase);
             }
         }
     }
 
-    fn open(&mut self, started: Option<&String>) {
-        if let Some(step) = started {
+    fn open(&mut self, started: Option<String>) {
+        if let Some(step) = &started {
             self.started.insert(step.clone());
         }
-        self.open = started.cloned();
+        self.open = started;
     }
 
     /// Takes over what steps learned, did, skipped or undid. A step that got on has its whole budget again.
-    pub fn learn(&mut self, changes: &Changes) {
-        self.facts.extend(changes.facts.iter().map(|(key, value)| (key.clone(), value.clone())));
-        if let Some(state) = &changes.state {
-            self.state = state.clone();
+    fn learn(&mut self, changes: Changes) {
+        self.facts.extend(changes.facts);
+        if let Some(state) = changes.state {
+            self.state = state;
         }
-        for step in &changes.done {
-            self.got_on(step, false);
-            self.skipped.remove(step);
-            self.done.insert(step.clone());
+        for step in changes.done {
+            self.got_on(&step, false);
+            self.skipped.remove(&step);
+            self.done.insert(step);
         }
-        for (step, cause) in &changes.skipped {
-            self.got_on(step, false);
-            self.skipped.insert(step.clone(), cause.clone());
+        for (step, cause) in changes.skipped {
+            self.got_on(&step, false);
+            self.skipped.insert(step, cause);
         }
-        for step in &changes.undone {
-            self.got_on(step, true);
-            self.undone.insert(step.clone());
+        for step in changes.undone {
+            self.got_on(&step, true);
+            self.undone.insert(step);
         }
     }
 
     fn got_on(&mut self, step: &str, undo: bool) {
-        self.budgets.remove(&budget_key(step, undo));
+        if !self.budgets.is_empty() {
+            self.budgets.remove(&budget_key(step, undo));
+        }
         if self.wait.as_ref().is_some_and(|wait| wait.step == step) {
             self.wait = None;
         }
-    }
-
-    fn erred(&mut self, step: &str, cause: &Cause, at: Timestamp) {
-        self.last_error = Some(LastError { step: step.to_owned(), cause: cause.clone(), at });
     }
 
     fn asked(&mut self, verb: Verb) {
@@ -246,6 +244,9 @@ impl Memory {
     }
 
     pub fn budget(&self, step: &str, undo: bool) -> Budget {
+        if self.budgets.is_empty() {
+            return Budget::default();
+        }
         self.budgets.get(&budget_key(step, undo)).copied().unwrap_or_default()
     }
 

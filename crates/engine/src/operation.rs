@@ -140,10 +140,10 @@ impl Book {
     }
 
     /// What the operation knows once this event is durable.
-    pub(crate) fn learned(&mut self, event: &Event) {
+    pub(crate) fn learned(&mut self, event: Event) {
         self.seq = event.seq;
         self.memory.apply(event);
-        self.feed.tell(self.hold.id, event.seq);
+        self.feed.tell(self.hold.id, self.seq);
     }
 
     pub(crate) async fn append(&mut self, body: impl FnOnce(Changes) -> Body) -> Result<(), Halt> {
@@ -159,7 +159,7 @@ impl Book {
         let event = self.next(body);
         let append = Append { id: self.hold.id, event: event.clone(), phase, consumes };
         self.commit(Write::Append(append)).await?;
-        self.learned(&event);
+        self.learned(event);
         Ok(())
     }
 

@@ -20,6 +20,10 @@ use clap::Parser;
 use crate::cli::Cli;
 use crate::exit::Exit;
 
+/// What one thread makes another one frees, at every save; this allocator does not mind.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

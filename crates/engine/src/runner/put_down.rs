@@ -117,7 +117,7 @@ impl<W: Workflow> Course<'_, W> {
         key: Option<String>,
     ) -> Result<Left, Halt> {
         if let Some(event) = &event {
-            self.op.book.memory.apply(event);
+            self.op.book.memory.apply(event.clone());
         }
         let seq = event.as_ref().map_or(self.op.book.seq, |event| event.seq);
         let memory = (seq > self.row_seq).then(|| (self.op.book.memory.to_text(), seq));
@@ -148,7 +148,7 @@ impl<W: Workflow> Course<'_, W> {
         let said = cause.clone();
         let event = self.op.book.next(|changes| Body::Finished { phase, step, cause: said, changes });
         let (seq, at) = (event.seq, event.at);
-        self.op.book.memory.apply(&event);
+        self.op.book.memory.apply(event.clone());
         let finish = Finish {
             hold: self.op.book.hold,
             phase,
