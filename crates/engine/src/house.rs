@@ -38,7 +38,7 @@ impl Default for Settings {
             step_limit: Duration::from_secs(60),
             retries: RetryPolicy::default(),
             lease: Duration::from_secs(5),
-            poll: Duration::from_secs(1),
+            poll: Duration::from_secs(2),
             deadline_max: Duration::from_hours(24 * 30),
             retention: Duration::from_hours(24 * 90),
         }

@@ -164,6 +164,7 @@ pub struct Finish {
     pub phase: Phase,
     pub cause: Option<String>,
     pub at: Timestamp,
+    /// A folded memory and the number of the last event in it; the rest is folded from the journal.
     pub memory: String,
     pub seq: u32,
 }

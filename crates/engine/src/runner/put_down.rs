@@ -148,16 +148,7 @@ impl<W: Workflow> Course<'_, W> {
         let said = cause.clone();
         let event = self.op.book.next(|changes| Body::Finished { phase, step, cause: said, changes });
         let (seq, at) = (event.seq, event.at);
-        self.op.book.memory.apply(event.clone());
-        let finish = Finish {
-            hold: self.op.book.hold,
-            phase,
-            cause: cause.map(|cause| cause.to_string()),
-            at,
-            memory: self.op.book.memory.to_text(),
-            seq,
-            event: Some(event),
-        };
+        let finish = self.over(phase, at, cause, Some(event));
         self.op.book.commit(Write::Finish(Box::new(finish))).await?;
         self.op.book.feed.tell(self.op.id, seq);
         self.house.observer.finished(W::KIND, phase, at.since(self.created_at));
@@ -166,18 +157,16 @@ impl<W: Workflow> Course<'_, W> {
 
     /// The journal says that it is over; only the row was still there.
     pub(super) async fn move_to_archive(&mut self, phase: Phase) -> Result<Left, Halt> {
-        let book = &self.op.book;
-        let finish = Finish {
-            hold: book.hold,
-            phase,
-            cause: book.memory.turned.as_ref().map(|turned| turned.cause.to_string()),
-            at: self.house.clock.now(),
-            memory: book.memory.to_text(),
-            seq: book.seq,
-            event: None,
-        };
-        book.commit(Write::Finish(Box::new(finish))).await?;
+        let cause = self.op.book.memory.turned.as_ref().map(|turned| turned.cause.clone());
+        let finish = self.over(phase, self.house.clock.now(), cause, None);
+        self.op.book.commit(Write::Finish(Box::new(finish))).await?;
         Ok(Left::Finished(phase))
+    }
+
+    /// A finished operation is looked at rarely and never runs: its journal is memory enough.
+    fn over(&self, phase: Phase, at: Timestamp, cause: Option<Cause>, event: Option<Event>) -> Finish {
+        let cause = cause.map(|cause| cause.to_string());
+        Finish { hold: self.op.book.hold, event, phase, cause, at, memory: "{}".into(), seq: 0 }
     }
 
     /// The store would not take what we wrote, and never will: a person must look.

@@ -116,7 +116,7 @@ const SETTINGS: &[Setting] = &[
         "How many connections save operations at the same time."),
     set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),
         "How long a replica that no longer answers keeps its operations before others adopt them."),
-    set("store.poll", Is("1s"), Kind::Time(Period::millis(50), Period::minutes(1)),
+    set("store.poll", Is("2s"), Kind::Time(Period::millis(50), Period::minutes(1)),
         "How often the engine looks for due operations when nothing wakes it earlier."),
 
     set("engine.max_running", Is("1000"), Kind::Whole(1, 1_000_000),
