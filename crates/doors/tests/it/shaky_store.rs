@@ -120,6 +120,14 @@ impl AccessStore for ShakyStore {
         self.ask(true).await?;
         self.inner.remove_token(name).await
     }
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.ask(false).await?;
+        self.inner.shared(name).await
+    }
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.share(name, before, value).await
+    }
     async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
         self.ask(true).await?;
         self.inner.audit(row).await
