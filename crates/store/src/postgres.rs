@@ -38,6 +38,7 @@ const COMMITTERS_MAX: usize = 8;
 /// A few connections, each with its own work, which come back by themselves when they are lost. Meanwhile
 /// everything is answered with `Unavailable` at once.
 ///
+/// The address must lead to the server itself, or to a pool that keeps a session for each connection.
 /// `sslmode` in the address may be `disable` or `prefer`, both without TLS, or `require`, `verify-ca` or
 /// `verify-full`, which all verify the server with the certificates that this machine trusts.
 pub struct PostgresStore {

@@ -20,7 +20,7 @@ create table operations (
     wish_at     integer,
     memory      text,
     memory_seq  integer not null
-) strict, without rowid;
+) strict;
 
 -- One active operation per resource.
 create unique index operations_resource on operations (resource) where queued = 0 and resource is not null;
@@ -61,7 +61,7 @@ create table archive (
     memory      text,
     memory_seq  integer not null,
     epoch       integer not null
-) strict, without rowid;
+) strict;
 create index archive_tenant on archive (tenant, id);
 create index archive_resource on archive (resource, id) where resource is not null;
 create index archive_workflow on archive (workflow, id);
@@ -71,13 +71,13 @@ create index archive_finished on archive (finished_at);
 create table nodes (
     id          blob    not null primary key,
     lease_until integer not null
-) strict, without rowid;
+) strict;
 
 create table signals (
     key     text    not null primary key,
     payload text    not null,
     at      integer not null
-) strict, without rowid;
+) strict;
 
 create table idempotency (
     scope     text    not null,
@@ -86,7 +86,7 @@ create table idempotency (
     digest    text    not null,
     at        integer not null,
     primary key (scope, key)
-) strict, without rowid;
+) strict;
 -- Removing an old operation removes its key.
 create index idempotency_operation on idempotency (operation);
 

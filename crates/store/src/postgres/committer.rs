@@ -255,7 +255,7 @@ impl Desk {
         let batch = Batch::new(part)?;
         let session = self.line.session().await.map_err(Failure::Down)?;
         let written = session.in_time(BATCH_TIMEOUT, Box::pin(batch.run(&session))).await??;
-        self.count(part.len());
+        self.count(written.answers.iter().filter(|answer| matches!(answer, Answer::Done(_))).count());
         if written.rings {
             self.bell.notify_one();
         }

@@ -46,8 +46,8 @@ pub(super) struct Role {
     pub(super) statements: &'static [&'static str],
 }
 
-/// For statements over arrays of keys. Plans are made once, while tables are empty, and must be right for full
-/// ones too: go through the array and look each key up.
+/// For statements over arrays of keys. Plans are made once, while tables are empty, and must be right for
+/// full ones too: go through the array and look each key up.
 pub(super) const BY_KEY: &str = "
     set plan_cache_mode = force_generic_plan;
     set enable_seqscan = off;
@@ -85,7 +85,7 @@ impl Target {
             config.application_name("provision-engine");
         }
         config.connect_timeout(CONNECT_TIMEOUT);
-        config.keepalives_idle(CONNECT_TIMEOUT);
+        config.keepalives_idle(CONNECT_TIMEOUT).keepalives_interval(CONNECT_TIMEOUT).keepalives_retries(2);
         config.tcp_user_timeout(BATCH_TIMEOUT);
         let tls = (config.get_ssl_mode() == SslMode::Require).then(verified_tls).transpose()?;
         Ok(Target { config, tls })
@@ -302,6 +302,8 @@ impl Line {
                 Ok(session)
             }
             Err(error) => {
+                // It let us in before, so this is not the last word, whatever it says.
+                let error = StoreError::Unavailable(reason(error));
                 let pause = state.trouble.as_ref().map_or(PAUSE_MIN, |trouble| next_pause(trouble.pause));
                 warn!(%error, "cannot connect to the database");
                 state.trouble = Some(Trouble { error: error.clone(), until: Instant::now() + pause, pause });
@@ -310,12 +312,15 @@ impl Line {
         }
     }
 
-    /// Asks, and asks once more on a new connection when the old one broke: asking changes nothing.
+    /// Asks, and asks once more on a new connection when the old one breaks: asking changes nothing.
     pub(super) async fn read(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        match self.ask(sql, params).await {
-            Err(Failure::Down(StoreError::Unavailable(_))) => Ok(self.ask(sql, params).await?),
-            answer => Ok(answer?),
+        let session = self.session().await?;
+        match session.in_time(READ_TIMEOUT, session.query(sql, params)).await? {
+            Err(error) if error.as_db_error().is_none() && session.is_closed() => {}
+            answer => return answer.map_err(fault),
         }
+        let session = self.session().await?;
+        session.in_time(READ_TIMEOUT, session.query(sql, params)).await?.map_err(fault)
     }
 
     /// One statement that changes something.
@@ -324,12 +329,15 @@ impl Line {
         sql: &'static str,
         params: &[Param<'_>],
     ) -> Result<Vec<Row>, StoreError> {
-        Ok(self.ask(sql, params).await?)
+        let session = self.session().await?;
+        session.in_time(BATCH_TIMEOUT, session.query(sql, params)).await?.map_err(fault)
     }
+}
 
-    async fn ask(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, Failure> {
-        let session = self.session().await.map_err(Failure::Down)?;
-        Ok(session.in_time(READ_TIMEOUT, session.query(sql, params)).await??)
+fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Unavailable(text) | StoreError::Full(text) | StoreError::Refused(text) => text,
+        StoreError::Fenced => error.to_string(),
     }
 }
 

@@ -38,8 +38,8 @@ impl From<Error> for Failure {
             // Wrong values, broken constraints, and what is too long for an index.
             ("22" | "23" | "54", _) => Failure::Data(StoreError::Refused(text)),
             (_, "53100") => Failure::Down(StoreError::Full(text)),
-            // A wrong password, a database that is not there, a right that is missing.
-            ("28" | "3D" | "42", _) => Failure::Down(StoreError::Refused(text)),
+            // A wrong password, or a database that is not there.
+            ("28" | "3D", _) => Failure::Down(StoreError::Refused(text)),
             _ => Failure::Down(StoreError::Unavailable(text)),
         }
     }

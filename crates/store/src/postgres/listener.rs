@@ -22,8 +22,8 @@ pub(super) async fn listen(target: Arc<Target>, bell: Arc<Notify>) {
                     // Nobody knows what was told before we listened.
                     bell.notify_one();
                     pause = Duration::ZERO;
+                    session.closed().await;
                 }
-                session.closed().await;
             }
             Err(error) => debug!(%error, "cannot listen to the database"),
         }

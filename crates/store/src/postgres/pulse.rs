@@ -89,8 +89,8 @@ impl Pulse {
         }
     }
 
-    /// One transaction. When others are in the way, nothing has happened and it is done again: a heartbeat must
-    /// not be missed for that.
+    /// One transaction. When others are in the way, nothing has happened and it is done again: a heartbeat
+    /// must not be missed for that.
     async fn run(&self, steps: [Step<'_>; 3]) -> Result<[Vec<Row>; 3], StoreError> {
         let _turn = self.turn.lock().await;
         let mut tries = 0;

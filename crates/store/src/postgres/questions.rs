@@ -55,7 +55,7 @@ pub(super) const STATS: &str = concat!(
         (select count(*) from (select 1 from operations where ",
     free!(),
     " and due_at > $1 order by due_at limit $2) as c),
-        (select count(*) from (select 1 from operations where owner is null and due_at is null limit $2) as d),
+        (select count(*) from (select 1 from operations where owner is null and due_at is null limit $2) d),
         (select count(*) from (select 1 from operations where phase = 'stuck' limit $2) as e),
         (select due_at from operations where ",
     free!(),

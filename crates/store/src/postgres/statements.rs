@@ -39,10 +39,10 @@ pub(super) const GIVEN: &str = "
 /// a hash table, and with our settings a join would be a loop in a loop.
 pub(super) const CREATE: &str = "
     with asked as materialized (
-        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::int8[],
-            $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[], $14::text[])
-        as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope, key,
-            digest)
+        select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[],
+            $7::int8[], $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[], $14::text[])
+        as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope,
+            key, digest)
     ), keyed as (
         insert into idempotency (scope, key, operation, digest, at)
         select scope, key, id, digest, created_at from asked where key is not null order by scope, key
@@ -51,8 +51,8 @@ pub(super) const CREATE: &str = "
     ), made as (
         insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
             due_at, deadline_at, created_at, memory_seq)
-        select id, workflow, tenant, resource, params, case when owner is null then 'pending' else 'running' end,
-            owner, 1, false, false, case when owner is null then created_at end, deadline_at, created_at, 0
+        select id, workflow, tenant, resource, params,
+            case when owner is null then 'pending' else 'running' end, owner, 1, false, false, case when owner is null then created_at end, deadline_at, created_at, 0
         from asked where key is null or (id in (select operation from keyed)) is true
         order by resource
         on conflict (resource) where not queued and resource is not null do nothing
@@ -91,8 +91,8 @@ pub(super) const PARK: &str = "
         wish_at = case when o.wish_at is distinct from a.heard then o.wish_at end,
         memory = coalesce(a.memory, o.memory),
         memory_seq = coalesce(a.memory_seq, o.memory_seq)
-    from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::int8[], $8::text[],
-            $9::text[], $10::text[], $11::int4[])
+    from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::int8[],
+            $8::text[], $9::text[], $10::text[], $11::int4[])
         as a (id, node, epoch, phase, heard, key, due_at, step, reason, memory, memory_seq)
     where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
     returning o.id, o.due_at is distinct from a.due_at";
@@ -109,7 +109,8 @@ pub(super) const FINISH: &str = "
     )
     insert into archive (id, workflow, tenant, resource, params, phase, created_at, deadline_at, finished_at,
         reason, memory, memory_seq, epoch)
-    select id, workflow, tenant, resource, params, phase, created_at, deadline_at, at, cause, memory, seq, epoch
+    select id, workflow, tenant, resource, params, phase, created_at, deadline_at, at, cause, memory, seq,
+        epoch
     from gone
     returning id";
 /// A statement of its own after `FINISH`: only a new look sees who queued in the last moment.
@@ -138,8 +139,8 @@ pub(super) const AUDIT: &str = "
     insert into audit (at, who, action, target, result, request)
     select * from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])";
 
-/// The locks of these keys. Always in the same order, so that nobody waits in a circle; the first number keeps
-/// them apart from anybody else's locks.
+/// The locks of these keys. Always in the same order, so that nobody waits in a circle; the first number
+/// keeps them apart from anybody else's locks.
 macro_rules! locks {
     ($lock:literal) => {
         concat!(
@@ -221,9 +222,9 @@ pub(super) const RELEASE: &str = concat!(
 );
 pub(super) const RENEW: &str =
     concat!("update nodes set lease_until = ", now!(), " + $2 where id = $1 returning 1");
-/// Frees what belongs to nodes whose lease is over, and to nodes that are gone: an operation may be created or
-/// claimed by a node in the very moment in which it is declared dead. The owners are found with one step in
-/// the index each.
+/// Frees what belongs to nodes whose lease is over, and to nodes that are gone: an operation may be created
+/// or claimed by a node in the very moment in which it is declared dead. The owners are found with one step
+/// in the index each.
 pub(super) const FREE_DEAD: &str = concat!(
     "with recursive clock as materialized (select ",
     now!(),

@@ -16,7 +16,8 @@ const CACHED_STATEMENTS: usize = 128;
 /// Only the owner reads what operations know.
 const FILE_MODE: u32 = 0o600;
 
-/// The log is copied back every few thousand pages, so that it stays small and its file is used again.
+/// The log is copied back every few thousand pages, so that it stays small and its file is used again. Pages
+/// of twice the usual size hold the events of more operations, and a commit writes fewer of them.
 const WRITER_SETTINGS: &str = "
     pragma page_size = 8192;
     pragma journal_mode = wal;
@@ -29,7 +30,7 @@ const WRITER_SETTINGS: &str = "
 ";
 const READER_SETTINGS: &str = "
     pragma query_only = on;
-    pragma cache_size = -4000;
+    pragma cache_size = -2000;
     pragma temp_store = memory;
 ";
 

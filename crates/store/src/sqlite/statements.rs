@@ -126,7 +126,8 @@ pub(super) const FOUND: &str = "
     from operations where id = ?1";
 pub(super) const LAST_SEQ: &str = "select coalesce(max(seq), 0) from journal where operation = ?1";
 pub(super) const TAKE: &str = "
-    update operations set owner = ?2, phase = ?3, due_at = null, orphaned = 0, epoch = epoch + 1 where id = ?1";
+    update operations set owner = ?2, phase = ?3, due_at = null, orphaned = 0, epoch = epoch + 1
+    where id = ?1";
 pub(super) const PUT_DOWN_BROKEN: &str = "
     update operations set owner = null, phase = 'stuck', reason = ?2, due_at = null, wish = null,
         wish_at = null

@@ -46,3 +46,30 @@ pub(crate) async fn the_audit_log_is_newest_first(store: &dyn Whole) {
     assert_eq!(store.audit_log(3).await.unwrap(), [row(5), row(4), row(3)]);
     assert_eq!(store.audit_log(100).await.unwrap().len(), 5);
 }
+
+pub(crate) async fn a_shared_value_changes_only_for_who_knows_it(store: &dyn Whole) {
+    assert_eq!(store.shared("ring").await.unwrap(), None);
+    assert!(!store.share("ring", Some("one"), "two").await.unwrap(), "there is nothing to change");
+    assert!(store.share("ring", None, "one").await.unwrap());
+    assert!(!store.share("ring", None, "other").await.unwrap(), "somebody was faster");
+    assert!(!store.share("ring", Some("other"), "two").await.unwrap());
+    assert!(store.share("ring", Some("one"), "two").await.unwrap());
+    assert_eq!(store.shared("ring").await.unwrap().as_deref(), Some("two"));
+    assert_eq!(store.shared("another").await.unwrap(), None);
+}
+
+pub(crate) async fn old_lines_of_the_audit_log_are_forgotten(store: &dyn Whole) {
+    let row = |n: i64| AuditRow {
+        at: at(n),
+        who: "caller".into(),
+        action: "cancel".into(),
+        target: "an operation".into(),
+        result: "accepted".into(),
+        request: format!("request {n}"),
+    };
+    for n in 1..=5 {
+        store.audit(&row(n)).await.unwrap();
+    }
+    store.prune(at(4)).await.unwrap();
+    assert_eq!(store.audit_log(10).await.unwrap(), [row(5), row(4)]);
+}

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
-use engine::store::{Park, Query, Receipt, StoreError};
-use engine::{OperationId, Phase};
+use engine::store::{Create, Park, Query, Receipt, Store, StoreError};
+use engine::{OperationId, Phase, Verb};
 use futures_util::future::join_all;
 
 use crate::fixture::*;
@@ -56,4 +56,51 @@ pub(crate) async fn whole_lives_side_by_side_all_end_in_the_archive(store: &dyn 
     let done = Query { phases: vec![Phase::Succeeded], limit: 1000, ..Query::default() };
     assert_eq!(store.list(&done).await.unwrap().len(), 200);
     assert!(claim(store, node, LATE).await.is_empty());
+}
+
+fn waiting_for(resource: &str) -> Create {
+    Create { queue: true, ..on(resource, plain("acme")) }
+}
+
+pub(crate) async fn a_finish_and_a_create_at_the_same_moment_leave_nobody_waiting(store: &dyn Whole) {
+    finishes_meet_creates(store, store).await;
+}
+
+/// Whoever queues in the moment in which the holder finishes gets the resource.
+pub(crate) async fn finishes_meet_creates(one: &dyn Store, two: &dyn Store) {
+    let node = joined(one).await;
+    let round = async |n: usize| {
+        let resource = format!("vm-{n}");
+        let hold = start(one, node, on(&resource, owned(node))).await;
+        let next = waiting_for(&resource);
+        let (created, finished) = tokio::join!(create(two, next.clone()), finish(one, finish_of(hold, 2)));
+        assert_eq!((created, finished), (Receipt::Saved, Ok(Receipt::Saved)));
+        assert!(show(one, next.id).await.summary.due_at.is_some(), "{resource} is free, and it waits for it");
+    };
+    join_all((0..300).map(round)).await;
+}
+
+pub(crate) async fn a_finish_and_a_cancel_at_the_same_moment_leave_nobody_waiting(store: &dyn Whole) {
+    finishes_meet_cancels(store, store).await;
+}
+
+/// When the first in the queue goes away in the moment in which the holder finishes, it is the second's turn.
+pub(crate) async fn finishes_meet_cancels(one: &dyn Store, two: &dyn Store) {
+    let node = joined(one).await;
+    let round = async |n: usize| {
+        let resource = format!("vm-{n}");
+        let hold = start(one, node, on(&resource, owned(node))).await;
+        let (first, second) = (waiting_for(&resource), waiting_for(&resource));
+        create(one, first.clone()).await;
+        create(one, second.clone()).await;
+        let (_, finished) =
+            tokio::join!(wish(two, first.id, Verb::Cancel, 5), finish(one, finish_of(hold, 2)));
+        assert_eq!(finished, Ok(Receipt::Saved));
+        let (first, second) = (show(one, first.id).await.summary, show(one, second.id).await.summary);
+        assert!(
+            first.resource.is_some() || second.due_at.is_some(),
+            "{resource} is free, and one waits for it"
+        );
+    };
+    join_all((0..300).map(round)).await;
 }

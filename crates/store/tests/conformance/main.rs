@@ -10,6 +10,7 @@ mod fixture;
 mod holding;
 mod house;
 mod postgres_only;
+mod postgres_outages;
 mod random;
 mod reading;
 mod signalling;
@@ -100,11 +101,15 @@ on_every_store! {
         the_database_answers;
     access:
         a_token_is_found_by_its_digest_until_it_is_removed,
-        the_audit_log_is_newest_first;
+        the_audit_log_is_newest_first,
+        a_shared_value_changes_only_for_who_knows_it,
+        old_lines_of_the_audit_log_are_forgotten;
     crowd:
         five_hundred_operations_at_once_have_no_gap,
         whoever_writes_a_number_twice_harms_nobody_else,
-        whole_lives_side_by_side_all_end_in_the_archive;
+        whole_lives_side_by_side_all_end_in_the_archive,
+        a_finish_and_a_create_at_the_same_moment_leave_nobody_waiting,
+        a_finish_and_a_cancel_at_the_same_moment_leave_nobody_waiting;
     random:
         random_lives_are_the_same_as_in_memory;
 }

@@ -2,28 +2,28 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Phase;
 use engine::store::{Create, Park, Receipt, Store, StoreError, Write};
+use engine::{Phase, Verb};
 use futures_util::future::join_all;
 use store::PostgresStore;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio::time::{sleep, timeout};
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
+use crate::crowd::{finishes_meet_cancels, finishes_meet_creates};
 use crate::fixture::*;
 use crate::house::{COMMITTERS, new_database};
 
-const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// A connection of a test's own, past the store.
-async fn side_door(url: &str) -> Client {
+pub(crate) async fn side_door(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
-async fn open(url: &str) -> Arc<PostgresStore> {
+pub(crate) async fn open(url: &str) -> Arc<PostgresStore> {
     PostgresStore::connect(url, COMMITTERS).await.unwrap()
 }
 
@@ -94,20 +94,24 @@ async fn the_resource_of_one_process_is_busy_for_the_other() {
     }
 }
 
-/// Creates and finishes of one resource meet in every order; nobody may be left in the queue for ever.
+/// Creates, cancels and finishes of one resource meet in every order; nobody may be left in the queue.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_is_forgotten_in_a_queue() {
     let url = new_database();
     let (one, two) = (open(&url).await, open(&url).await);
     let node = joined(&*one).await;
-    let makers = (0..100).map(async |n: usize| {
+    let makers = (0..200).map(async |n: usize| {
         let store = if n.is_multiple_of(2) { &one } else { &two };
         let new = Create { queue: true, ..on(["vm-1", "vm-2"][n / 2 % 2], plain("acme")) };
+        let id = new.id;
         assert_eq!(create(&**store, new).await, Receipt::Saved);
+        if n.is_multiple_of(5) {
+            wish(&**store, id, Verb::Cancel, 5).await;
+        }
     });
     let finisher = async {
         let mut done = 0;
-        while done < 100 {
+        while done < 200 {
             for claimed in claim(&*two, node, LATE).await {
                 finish(&*one, finish_of(hold_of(&claimed, node), 2)).await.unwrap();
                 done += 1;
@@ -116,6 +120,16 @@ async fn nobody_is_forgotten_in_a_queue() {
     };
     let all = async { tokio::join!(join_all(makers), finisher) };
     timeout(LONG, all).await.expect("somebody waits in the queue, and nobody holds the resource");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_forgotten_between_two_processes() {
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    finishes_meet_creates(&*one, &*two).await;
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    finishes_meet_cancels(&*one, &*two).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -225,124 +239,6 @@ async fn a_broken_journal_stops_only_its_own_operation() {
     assert_eq!((summary.phase, summary.owner, summary.due_at), (Phase::Stuck, None, None));
     assert!(summary.reason.unwrap().starts_with("its journal cannot be read: "));
     assert!(claim(&*store, node, LATE).await.is_empty());
-}
-
-/// Writes until told to stop; answers what was acknowledged.
-async fn write_on(
-    store: &PostgresStore,
-    id: engine::OperationId,
-    stop: &std::sync::atomic::AtomicBool,
-) -> (u32, u32) {
-    let (mut seq, mut failures) = (1, 0);
-    while !stop.load(std::sync::atomic::Ordering::Relaxed) {
-        match append(store, id, seq + 1).await {
-            Err(StoreError::Unavailable(_)) => {
-                failures += 1;
-                sleep(Duration::from_millis(10)).await;
-            }
-            // Fenced: it had happened after all, and nobody could tell us.
-            Ok(_) | Err(StoreError::Fenced) => seq += 1,
-            Err(error) => panic!("{error}"),
-        }
-    }
-    (seq, failures)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_crashes_and_comes_back_loses_nothing_that_was_acknowledged() {
-    let options = PrivatePostgresOptions { durable: true, ..PrivatePostgresOptions::default() };
-    let server = Arc::new(PrivatePostgres::start(&options).unwrap());
-    let store = open(&server.url("postgres")).await;
-    let node = joined(&*store).await;
-    let holds = join_all((0..50).map(|_| running(&*store, node))).await;
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    let writers = join_all(holds.iter().map(|hold| write_on(&store, hold.id, &stop)));
-    let breaker = async {
-        sleep(Duration::from_millis(300)).await;
-        let stopping = Arc::clone(&server);
-        tokio::task::spawn_blocking(move || stopping.stop_immediate().unwrap()).await.unwrap();
-        let down = timeout(Duration::from_secs(2), append(&*store, new_id(), 1)).await.unwrap();
-        assert!(matches!(down, Err(StoreError::Unavailable(_))), "{down:?}");
-        for answer in [
-            store.ping().await,
-            store.heartbeat(node, LEASE).await.map(drop),
-            store.claim(node, LATE, 1).await.map(drop),
-        ] {
-            assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
-        }
-        let starting = Arc::clone(&server);
-        tokio::task::spawn_blocking(move || starting.start_again().unwrap()).await.unwrap();
-        let healed = async {
-            while store.ping().await.is_err() || store.heartbeat(node, LEASE).await.is_err() {
-                sleep(Duration::from_millis(20)).await;
-            }
-        };
-        timeout(LONG, healed).await.unwrap();
-        sleep(Duration::from_secs(2)).await;
-        let again = Arc::clone(&server);
-        tokio::task::spawn_blocking(move || again.restart_immediate().unwrap()).await.unwrap();
-        sleep(Duration::from_secs(2)).await;
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    };
-    let (written, ()) = tokio::join!(writers, breaker);
-    assert!(written.iter().any(|(_, failures)| *failures > 0), "the server was never missed");
-    for (hold, (seq, _)) in holds.iter().zip(written) {
-        assert!(seq > 3, "{seq}");
-        let found = store.journal(hold.id, 0, 1_000_000).await.unwrap();
-        let numbers: Vec<u32> = found.iter().map(|event| event.seq).collect();
-        assert!(numbers.len() >= seq as usize, "{} of {seq}", numbers.len());
-        assert_eq!(numbers, (1..=u32::try_from(numbers.len()).unwrap()).collect::<Vec<_>>());
-    }
-    assert_eq!(claim(&*store, node, LATE).await.len(), 0);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_connections_come_back() {
-    let url = new_database();
-    let store = open(&url).await;
-    let node = joined(&*store).await;
-    let hold = running(&*store, node).await;
-    timeout(LONG, store.bell().notified()).await.unwrap();
-    let door = side_door(&url).await;
-    for round in 2..6 {
-        store.stats(at(0)).await.unwrap();
-        claim(&*store, node, LATE).await;
-        let killed = door
-            .query(
-                "select pg_terminate_backend(pid) from pg_stat_activity
-                where application_name = 'provision-engine' and datname = current_database()",
-                &[],
-            )
-            .await
-            .unwrap();
-        assert!(killed.len() >= 5, "{}", killed.len());
-        // Everything heals when it is asked again, and the listener without being asked.
-        let healed = async {
-            while store.ping().await.is_err()
-                || store.heartbeat(node, LEASE).await.is_err()
-                || store.stats(at(0)).await.is_err()
-                || store.claim(node, LATE, 1).await.is_err()
-            {
-                sleep(Duration::from_millis(10)).await;
-            }
-            while let Err(error) = append(&*store, hold.id, round).await {
-                match error {
-                    StoreError::Unavailable(_) => sleep(Duration::from_millis(10)).await,
-                    StoreError::Fenced => break,
-                    error => panic!("{error}"),
-                }
-            }
-        };
-        timeout(LONG, healed).await.unwrap();
-        timeout(LONG, store.bell().notified()).await.unwrap();
-    }
-    assert_eq!(numbers(&*store, hold.id).await, [1, 2, 3, 4, 5]);
-    let left: i64 = door
-        .query_one("select count(*) from pg_stat_activity where state = 'idle in transaction'", &[])
-        .await
-        .unwrap()
-        .get(0);
-    assert_eq!(left, 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
