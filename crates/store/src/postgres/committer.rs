@@ -317,6 +317,9 @@ impl Desk {
     }
 
     fn count(&self, writes: usize) {
+        if writes == 0 {
+            return;
+        }
         self.counters.commits.fetch_add(1, Ordering::Relaxed);
         self.counters.writes.fetch_add(writes as u64, Ordering::Relaxed);
     }

@@ -40,7 +40,8 @@ pub(super) const GIVEN: &str = "
 pub(super) const CREATE: &str = "
     with asked as materialized (
         select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int8[],
-            $7::int8[], $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[], $14::text[])
+            $7::int8[], $8::uuid[], $9::int4[], $10::int8[], $11::text[], $12::text[], $13::text[],
+            $14::text[])
         as a (id, workflow, tenant, resource, params, created_at, deadline_at, owner, seq, at, body, scope,
             key, digest)
     ), keyed as (
@@ -52,7 +53,8 @@ pub(super) const CREATE: &str = "
         insert into operations (id, workflow, tenant, resource, params, phase, owner, epoch, queued, orphaned,
             due_at, deadline_at, created_at, memory_seq)
         select id, workflow, tenant, resource, params,
-            case when owner is null then 'pending' else 'running' end, owner, 1, false, false, case when owner is null then created_at end, deadline_at, created_at, 0
+            case when owner is null then 'pending' else 'running' end, owner, 1, false, false,
+            case when owner is null then created_at end, deadline_at, created_at, 0
         from asked where key is null or (id in (select operation from keyed)) is true
         order by resource
         on conflict (resource) where not queued and resource is not null do nothing
