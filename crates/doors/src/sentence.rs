@@ -4,10 +4,23 @@ use engine::{Because, Body, Changes, Event, Phase};
 
 /// The event as one sentence. What steps and far sides said is repeated word for word.
 pub fn describe(event: &Event) -> String {
-    match &event.body {
+    let before = match &event.body {
+        Body::Waited { changes, .. }
+        | Body::Retried { changes, .. }
+        | Body::Turned { changes, .. }
+        | Body::Stuck { changes, .. }
+        | Body::Finished { changes, .. } => got_on(changes).join(", "),
+        _ => String::new(),
+    };
+    let sentence = sentence(&event.body);
+    if before.is_empty() { sentence } else { format!("{before}; {sentence}") }
+}
+
+fn sentence(body: &Body) -> String {
+    match body {
         Body::Created { by, started: Some(step) } => format!("{by} asked for it, and {step} starts"),
         Body::Created { by, started: None } => format!("{by} asked for it"),
-        Body::Adopted { node } => format!("node {node} took over from a node that was lost"),
+        Body::Adopted { node } => format!("node {node} took over"),
         Body::Stepped { changes, started } => stepped(changes, started.as_deref()),
         Body::Waited { step, reason, key: Some(key), until, .. } => {
             format!("{step} waits for the signal {key}, at most until {until}: {reason}")
@@ -56,7 +69,8 @@ pub(crate) fn ended(phase: Phase) -> &'static str {
     }
 }
 
-fn stepped(changes: &Changes, started: Option<&str>) -> String {
+/// Which steps got on, one way or the other.
+fn got_on(changes: &Changes) -> Vec<String> {
     let mut parts = Vec::new();
     if !changes.done.is_empty() {
         parts.push(format!("{} done", listed(&changes.done)));
@@ -67,6 +81,11 @@ fn stepped(changes: &Changes, started: Option<&str>) -> String {
     if !changes.undone.is_empty() {
         parts.push(format!("{} undone", listed(&changes.undone)));
     }
+    parts
+}
+
+fn stepped(changes: &Changes, started: Option<&str>) -> String {
+    let mut parts = got_on(changes);
     if !changes.facts.is_empty() {
         let facts: Vec<String> = changes.facts.keys().cloned().collect();
         parts.push(format!("{} remembered", listed(&facts)));
@@ -169,6 +188,11 @@ mod tests {
         check(
             Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes: Changes::default() },
             "it succeeded",
+        );
+        let changes = Changes { done: vec!["a".into(), "b".into()], ..Changes::default() };
+        check(
+            Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes },
+            "a and b done; it succeeded",
         );
     }
 }
