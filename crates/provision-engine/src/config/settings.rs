@@ -112,8 +112,8 @@ const SETTINGS: &[Setting] = &[
     set("store.database_url", Nothing, Kind::Database,
         "The database. Without it: the SQLite file `engine.db` in the data directory. It is never shown with \
          its password."),
-    set("store.connections", Is("2"), Kind::Whole(1, 8),
-        "How many connections save operations at the same time."),
+    set("store.connections", Is("4"), Kind::Whole(1, 8),
+        "How many connections may save operations at the same time; as many are used as get the most done."),
     set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),
         "How long a replica that no longer answers keeps its operations before others adopt them."),
     set("store.poll", Is("2s"), Kind::Time(Period::millis(50), Period::minutes(1)),

@@ -46,7 +46,7 @@ fn nothing_at_all_is_a_good_configuration() {
         assert!(config.server.public_metrics);
         assert_eq!(config.data_dir, Path::new("/home/ann/.local/state/provision-engine"));
         assert!(matches!(&config.store.database, Database::Sqlite(path) if path.ends_with("engine.db")));
-        assert_eq!((config.store.connections, config.engine.max_running), (2, 1000));
+        assert_eq!((config.store.connections, config.engine.max_running), (4, 1000));
         assert_eq!((config.store.lease, config.store.poll), (Period::seconds(5), Period::seconds(2)));
         assert_eq!(config.engine.step_limit, Period::minutes(1));
         assert_eq!(config.engine.operation_deadline, Period::days(30));

@@ -7,10 +7,12 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use engine::AuditRow;
 use engine::store::{Receipt, StoreError, Write};
 use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
 use tracing::warn;
 use uuid::Uuid;
 
@@ -22,9 +24,13 @@ use super::statements as sql;
 use crate::draft::Draft;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
 
-/// One committer serves this many writes under way best, and two the next.
+/// One committer serves this many writes under way best, and two the next, where a commit is quick.
 const ONE_BELOW: usize = 32;
 const TWO_BELOW: usize = 1000;
+/// A commit that takes longer waits for a disk or a network and not for us: then several at once get more done,
+/// as long as each of them has enough to write.
+const SLOW_COMMIT_MICROS: u64 = 1000;
+const SLOW_WRITES_EACH: usize = 16;
 /// How often the same is tried when others are in the way.
 const CLASHES_MAX: usize = 5;
 
@@ -116,8 +122,19 @@ impl Job {
 #[derive(Default)]
 struct Counters {
     under_way: AtomicUsize,
+    /// How long a commit took lately, on average.
+    commit_micros: AtomicU64,
     commits: AtomicU64,
     writes: AtomicU64,
+}
+
+impl Counters {
+    fn took(&self, elapsed: Duration) {
+        let sample = u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX / 8);
+        let before = self.commit_micros.load(Ordering::Relaxed);
+        // Another committer may do the same at this moment; the average does not mind.
+        self.commit_micros.store(before - before / 8 + sample / 8, Ordering::Relaxed);
+    }
 }
 
 pub(super) struct Committers {
@@ -155,7 +172,9 @@ impl Committers {
     pub(super) async fn save(&self, work: Work) -> Result<Receipt, StoreError> {
         let under_way = self.counters.under_way.fetch_add(1, Ordering::Relaxed);
         let _counted = UnderWay(&self.counters.under_way);
+        let is_slow = self.counters.commit_micros.load(Ordering::Relaxed) > SLOW_COMMIT_MICROS;
         let useful = match under_way {
+            _ if is_slow => under_way / SLOW_WRITES_EACH + 1,
             _ if under_way < ONE_BELOW => 1,
             _ if under_way < TWO_BELOW => 2,
             _ => self.queues.len(),
@@ -254,7 +273,9 @@ impl Desk {
     async fn attempt(&self, part: &[Job]) -> Result<Vec<Answer>, Failure> {
         let batch = Batch::new(part)?;
         let session = self.line.session().await.map_err(Failure::Down)?;
+        let began = Instant::now();
         let written = session.in_time(BATCH_TIMEOUT, Box::pin(batch.run(&session))).await??;
+        self.counters.took(began.elapsed());
         self.count(written.answers.iter().filter(|answer| matches!(answer, Answer::Done(_))).count());
         if written.rings {
             self.bell.notify_one();

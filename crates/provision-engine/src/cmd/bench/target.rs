@@ -16,7 +16,7 @@ pub(super) enum Target {
 }
 
 /// Committing connections of the engine, the default of its configuration.
-const COMMITTERS: usize = 2;
+const COMMITTERS: usize = 4;
 
 impl Target {
     pub(super) fn sqlite() -> Result<Target> {
