@@ -28,7 +28,7 @@ fn the_environment_wins_over_the_file_and_flags_win_over_both() {
     assert_eq!(config.server.listen.to_string(), "3.3.3.3:3");
     assert_eq!(config.server.body_limit_bytes, 4096);
     assert!(!config.server.public_metrics);
-    assert_eq!(config.store.connections, 2);
+    assert_eq!(config.store.connections, 4);
     assert_eq!(config.engine.retry.first, Period::seconds(2));
     let limits = [("a", 1), ("b", 20), ("c", 31)].map(|(name, limit)| (name.to_owned(), limit));
     assert_eq!(config.engine.limits.by_name, BTreeMap::from(limits));
