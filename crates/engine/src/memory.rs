@@ -45,8 +45,11 @@ pub struct Memory {
     pub heard: Option<Timestamp>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub signals: BTreeMap<String, Value>,
-    /// How often the operation was started again because steps were skipped.
+    /// How often the operation was started again because steps were skipped, since somebody last asked.
     pub retriggers: u32,
+    /// Every step has had its turn once; only skipped ones are left.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub past_the_end: bool,
     /// How often the operation began anew after it had been undone. Tokens differ between rounds.
     pub round: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,6 +121,7 @@ impl Memory {
                 self.open = None;
                 if step == RETRIGGER {
                     self.retriggers += 1;
+                    self.past_the_end = true;
                 }
                 self.budgets.remove(&budget_key(&step, self.goes_back()));
                 self.wait = Some(Wait { step, reason, key });

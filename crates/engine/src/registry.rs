@@ -114,11 +114,11 @@ impl<W: Workflow> AnyPlan for Plan<W> {
     fn readable(&self, params: &str, memory: &Memory) -> Result<(), String> {
         decode::<W>(params, memory)?;
         let has = |name: &str| self.steps.iter().any(|planned| planned.step.name() == name);
-        let gone = memory.started.iter().find(|name| !memory.undone.contains(*name) && !has(name));
-        match gone {
-            Some(name) if !memory.done.contains(name) => {
-                Err(format!("it is in the middle of step {name}, which this release does not have"))
-            }
+        let gone = || memory.started.iter().filter(|name| !memory.undone.contains(*name) && !has(name));
+        if let Some(name) = gone().find(|name| !memory.done.contains(*name)) {
+            return Err(format!("it is in the middle of step {name}, which this release does not have"));
+        }
+        match gone().next() {
             Some(name) if self.on_failure == OnFailure::Unwind => {
                 Err(format!("it did step {name}, which this release does not have and could not undo"))
             }

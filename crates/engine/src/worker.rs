@@ -318,10 +318,16 @@ impl Worker {
                 () = self.house.clock.sleep(self.jittered(PRUNE_EVERY)) => {}
             }
             let before = self.house.clock.now().minus(self.house.settings.retention);
-            match self.house.store.prune(before).await {
-                Ok(0) => {}
-                Ok(count) => info!(count, "forgot old operations"),
-                Err(error) => warn!(%error, "cannot forget old operations"),
+            // Each call removes a bounded number; a long past takes several.
+            while !self.stop.is_cancelled() {
+                match self.house.store.prune(before).await {
+                    Ok(0) => break,
+                    Ok(count) => info!(count, "forgot old operations"),
+                    Err(error) => {
+                        warn!(%error, "cannot forget old operations");
+                        break;
+                    }
+                }
             }
         }
     }

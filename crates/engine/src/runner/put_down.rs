@@ -189,7 +189,7 @@ impl<W: Workflow> Course<'_, W> {
     /// started again: giving those up would leave something behind.
     pub(super) fn has_deadline(&self) -> bool {
         let memory = &self.op.book.memory;
-        !memory.goes_back() && memory.retriggers == 0
+        !memory.goes_back() && !memory.past_the_end
     }
 
     pub(super) fn turn(&mut self, turn: Turn) -> Phase {

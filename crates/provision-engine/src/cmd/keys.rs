@@ -17,7 +17,7 @@ Examples:
   provision-engine keys rotate
   provision-engine keys forget k1
 
-Servers on the same database must share one key ring: point `secrets.key_ring` to the same file, or copy it.";
+Servers on one PostgreSQL database share the ring through it, unless `secrets.key_ring` names a file.";
 
 /// Look at the key ring and change it
 #[derive(Debug, Args)]

@@ -48,7 +48,10 @@ impl Keys {
             let shared = self.access.shared(NAME).await.context("cannot read the database")?;
             let ring = match &shared {
                 Some(shared) => self.agree(&sealer, shared)?,
-                None => self.file.read()?.unwrap_or_else(KeyRing::generate),
+                None => match self.file.read()? {
+                    Some(ring) => ring,
+                    None => self.make().await?,
+                },
             };
             if self.publish(&sealer, shared.as_deref(), &ring).await? {
                 return self.write(ring);
@@ -58,9 +61,13 @@ impl Keys {
     }
 
     async fn open_file(&self) -> Result<KeyRing> {
-        if let Some(ring) = self.file.read()? {
-            return Ok(ring);
+        match self.file.read()? {
+            Some(ring) => Ok(ring),
+            None => self.write(self.make().await?),
         }
+    }
+
+    async fn make(&self) -> Result<KeyRing> {
         let tokens = self.access.tokens().await.context("cannot read the database")?;
         if !tokens.is_empty() {
             bail!(
@@ -70,7 +77,7 @@ impl Keys {
                 self.file.path().display()
             );
         }
-        self.write(KeyRing::generate())
+        Ok(KeyRing::generate())
     }
 
     /// What the file and the shared ring say together.
@@ -146,7 +153,10 @@ impl Keys {
             WallClock.sleep(LOOK_EVERY).await;
             let version = self.file.version();
             if version != seen_file {
-                self.reload(ring).await;
+                if !self.reload(ring).await {
+                    // The others do not know yet: tell them the next time.
+                    continue;
+                }
             } else if let Some(shared) = self.news(seen_shared.as_deref()).await {
                 self.take_over(&shared, ring).await;
                 seen_shared = Some(shared);
@@ -155,16 +165,18 @@ impl Keys {
         }
     }
 
-    /// Takes the file as it is now and tells the others. A file that cannot be read leaves the server with the
-    /// keys that it has.
-    pub(crate) async fn reload(&self, ring: &SharedRing) {
+    /// Takes the file as it is now and tells the others; `false` when they could not be told. A file that cannot
+    /// be read leaves the server with the keys that it has.
+    pub(crate) async fn reload(&self, ring: &SharedRing) -> bool {
         match self.file.read() {
             Ok(Some(keys)) => {
                 info!(active = keys.active(), "read the key ring again");
-                if let Err(error) = self.tell(&keys).await {
-                    warn!(error = format!("{error:#}"), "cannot tell the other servers about the keys");
-                }
+                let told = self.tell(&keys).await;
                 ring.replace(keys);
+                if let Err(error) = told {
+                    warn!(error = format!("{error:#}"), "cannot tell the other servers about the keys");
+                    return false;
+                }
             }
             Ok(None) => {
                 warn!(file = %self.file.path().display(), "the key ring is gone; going on with the keys in memory");
@@ -173,12 +185,26 @@ impl Keys {
                 warn!(error = format!("{error:#}"), "cannot read the key ring; going on with the old one");
             }
         }
+        true
     }
 
+    /// Adds to the shared ring what the file has, or takes away what a person took out of the file.
     async fn tell(&self, ring: &KeyRing) -> Result<()> {
         let Some(sealer) = self.sealer().await? else { return Ok(()) };
-        let shared = self.access.shared(NAME).await?;
-        self.publish(&sealer, shared.as_deref(), ring).await.map(drop)
+        for _ in 0..TRIES {
+            let shared = self.access.shared(NAME).await?;
+            let mut all = KeyRing::parse(&ring.to_text())?;
+            if let Some(Ok(others)) = shared.as_deref().map(|shared| unseal(&sealer, shared)) {
+                let has_news = ring.ids().any(|id| !others.ids().any(|other| other == id));
+                if has_news {
+                    all.merge(&others).context("two servers were given different keys of the same name")?;
+                }
+            }
+            if self.publish(&sealer, shared.as_deref(), &all).await? {
+                return Ok(());
+            }
+        }
+        bail!("other servers keep changing the key ring")
     }
 
     /// The shared ring, when it is not the one that was seen before.
