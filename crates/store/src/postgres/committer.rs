@@ -27,10 +27,12 @@ use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
 /// One committer serves this many writes under way best, and two the next, where a commit is quick.
 const ONE_BELOW: usize = 32;
 const TWO_BELOW: usize = 1000;
-/// A commit that takes longer waits for a disk or a network and not for us: then several at once get more done,
-/// as long as each of them has enough to write.
-const SLOW_COMMIT_MICROS: u64 = 1000;
+/// A commit of a few writes that takes longer waits for a disk or a network and not for us: then several at once
+/// get more done, as long as each of them has enough to write.
+const SLOW_COMMIT_MICROS: u64 = 2000;
 const SLOW_WRITES_EACH: usize = 16;
+/// Only commits as small as this tell what the disk and the network take.
+const SMALL_COMMIT: usize = 8;
 /// How often the same is tried when others are in the way.
 const CLASHES_MAX: usize = 5;
 
@@ -122,7 +124,7 @@ impl Job {
 #[derive(Default)]
 struct Counters {
     under_way: AtomicUsize,
-    /// How long a commit took lately, on average.
+    /// How long a small commit took lately, on average.
     commit_micros: AtomicU64,
     commits: AtomicU64,
     writes: AtomicU64,
@@ -275,7 +277,9 @@ impl Desk {
         let session = self.line.session().await.map_err(Failure::Down)?;
         let began = Instant::now();
         let written = session.in_time(BATCH_TIMEOUT, Box::pin(batch.run(&session))).await??;
-        self.counters.took(began.elapsed());
+        if part.len() <= SMALL_COMMIT {
+            self.counters.took(began.elapsed());
+        }
         self.count(written.answers.iter().filter(|answer| matches!(answer, Answer::Done(_))).count());
         if written.rings {
             self.bell.notify_one();

@@ -155,8 +155,8 @@ async fn idle(target: &Target, window: Duration) -> Result<Option<f64>> {
     let store = target.open().await?;
     let engine = load::engine(store, Gate::new(1));
     engine.start(None).await?;
-    // Back ends report their counts late; a connection of its own reads after they have.
-    WallClock.sleep(Duration::from_secs(2)).await;
+    // Back ends report what they did up to ten seconds later, also what was done before this engine began.
+    WallClock.sleep(window + Duration::from_secs(4)).await;
     let client = target.connect().await?;
     let count = "select xact_commit + xact_rollback from pg_stat_database where datname = current_database()";
     let before: i64 = client.query_one(count, &[]).await?.get(0);
