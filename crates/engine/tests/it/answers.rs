@@ -198,3 +198,17 @@ async fn a_thousand_waiting_operations_are_rows_and_nothing_else() {
     }
     assert_eq!(stage.house.engine.running(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_clean_up_that_is_resumed_after_its_deadline_still_cleans_up() {
+    let stage = Stage::with(&Props { is_clean_up: true, ..Props::default() }).await;
+    let mut b = vec!["fail"; 4];
+    b.push("make");
+    let id = stage.house.submit("test.script", None, script(&["make"], &b, &["make"])).await;
+    stage.house.until(id, |phase| phase == Phase::Stuck).await;
+    tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
+    stage.house.engine.ask(id, engine::Verb::Resume, "ops", "").await.unwrap();
+    let ended = stage.house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(stage.world.standing().len(), 3);
+}
