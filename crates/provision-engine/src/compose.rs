@@ -113,13 +113,19 @@ async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> 
     let is_silent = config.origins().of("sandbox.enabled").is_none_or(|origin| *origin == Origin::Default);
     match &config.sandbox.url {
         Some(url) if config.sandbox.enabled || is_silent => Ok((Some(url.as_str().to_owned()), None)),
-        None if config.sandbox.enabled => {
+        None if config.sandbox.enabled || (is_silent && is_bare(config)) => {
             let sandbox =
                 Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
             Ok((Some(sandbox.url()), Some(sandbox)))
         }
         _ => Ok((None, None)),
     }
+}
+
+/// Nobody has configured anything: whoever starts this wants to see it work. With a database that others share,
+/// a far side of our own would be one of several, so there nothing is assumed.
+fn is_bare(config: &Config) -> bool {
+    config.file.is_none() && matches!(config.store.database, crate::config::Database::Sqlite(_))
 }
 
 fn greeter(config: &Config, url: Option<&str>) -> Result<Arc<dyn Greeter>> {

@@ -141,7 +141,8 @@ const SETTINGS: &[Setting] = &[
         "How long finished operations, their journals and the audit log are kept."),
 
     set("sandbox.enabled", Is("false"), Kind::Switch,
-        "Whether drivers without a URL of their own talk to the sandbox."),
+        "Whether drivers without a URL of their own talk to the sandbox. Without a configuration file, on SQLite, \
+         they do unless this says no."),
     set("sandbox.url", Nothing, Kind::Url,
         "Where a sandbox already listens. Without it the engine runs one itself."),
 

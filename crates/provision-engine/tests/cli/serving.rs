@@ -58,11 +58,24 @@ fn an_address_that_is_taken_is_an_error() {
 
 #[test]
 fn without_a_greeter_an_operation_fails_and_says_what_is_missing() {
-    let place = Place::new();
+    let place = Place::new().env("PROVISION_ENGINE_SANDBOX__ENABLED", "false");
     let server = place.serve(&[]);
     let failed = place.expect(3, &["operations", "submit", "demo.hello", "--wait"]);
     assert!(failed.err.contains("no greeter configured: set drivers.greeter.url"), "{failed:?}");
     assert!(server.going.err().contains("try --sandbox"));
+}
+
+#[test]
+fn with_no_configuration_at_all_the_demonstration_works() {
+    let place = Place::new();
+    let server = place.serve(&[]);
+    assert!(server.going.err().contains("a sandbox in this process"), "{}", server.going.err());
+    place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
+    let id = place.submit(&["--param", "wait_ms=600000"]);
+    place.wait_for_phase(&id, "waiting");
+    assert!(place.expect(0, &["explain", &id]).out.contains("resting for 600000 ms"));
+    place.expect(0, &["operations", "cancel", &id, "--wait"]);
+    assert_eq!(place.phase(&id), "cancelled");
 }
 
 #[test]
