@@ -3,7 +3,6 @@
 use tracing::{info, warn};
 
 use super::{Answer, Course, Flow, Left};
-use crate::clock::Timestamp;
 use crate::event::{Because, Body};
 use crate::memory::{RETRIGGER, Wait};
 use crate::outcome::{Cause, Halt};
@@ -103,7 +102,7 @@ impl<W: Workflow> Course<'_, W> {
             let wait = Wait { step: RETRIGGER.into(), reason, key: None };
             // A wait under the engine's own name is always news: its event counts the starts.
             self.op.book.memory.wait = None;
-            self.deadline_at = Timestamp(i64::MAX);
+            self.op.book.memory.past_the_end = true;
             return self.sleep(wait, self.plan.retrigger.every).await;
         }
         self.get_stuck(&first, reason.into(), skipped).await
