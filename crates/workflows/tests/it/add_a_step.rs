@@ -5,16 +5,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use drivers::greeter::HttpGreeter;
-use engine::store::MemoryStore;
-use engine::{Body, Clock, Effect, Operation, Outcome, Phase, Plan, Step, WallClock, done, wait};
-use sandbox::Sandbox;
-use serde_json::{Value, json};
-use testing::House;
+use engine::{Body, Effect, Operation, Outcome, Phase, Plan, Step, done, wait};
+use serde_json::json;
 use testing::trial::{self, Trial};
 use workflows::Drivers;
 use workflows::demo::hello::{self, Hello};
 
+use crate::hello_trial::HelloTrial;
 use crate::hello_world;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/add-a-step.md");
@@ -67,69 +64,19 @@ fn the_guide_shows_the_file_the_mod_line_and_the_table_line() {
     }
 }
 
-struct GuideTrial {
-    sandbox: Sandbox,
-    drivers: Drivers,
-}
-
-impl GuideTrial {
-    async fn new() -> GuideTrial {
-        let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let greeter = HttpGreeter::new(&sandbox.url(), Duration::from_secs(5)).unwrap();
-        GuideTrial { sandbox, drivers: Drivers { greeter: Arc::new(greeter) } }
+/// The table with the guide's line in it.
+fn with_the_step(drivers: &Drivers) -> Plan<Hello> {
+    let plan = hello::plan(drivers);
+    if plan.describe().iter().any(|info| info.name == "hello_world") {
+        // Somebody has followed the guide.
+        return plan;
     }
-
-    async fn house(&self, plan: Plan<Hello>) -> House {
-        House::open(House::plan(Arc::new(MemoryStore::new()), self.clock()).workflow(plan), None).await
-    }
-
-    async fn get(&self, path: &str) -> Value {
-        reqwest::get(format!("{}{path}", self.sandbox.url())).await.unwrap().json().await.unwrap()
-    }
-
-    async fn fault(&self, fault: Value) {
-        let url = format!("{}/faults", self.sandbox.url());
-        let answer = reqwest::Client::new().post(url).json(&fault).send().await.unwrap();
-        assert_eq!(answer.status(), 201);
-    }
-}
-
-#[async_trait]
-impl Trial for GuideTrial {
-    type Workflow = Hello;
-
-    fn plan(&self) -> Plan<Hello> {
-        let (plan, drivers) = (hello::plan(&self.drivers), &self.drivers);
-        if plan.describe().iter().any(|info| info.name == "hello_world") {
-            // Somebody has followed the guide.
-            return plan;
-        }
-        plan.insert(WEIGHT, hello_world::HelloWorld::new(&drivers.greeter))
-    }
-
-    fn params(&self) -> Value {
-        json!({"name": "trial", "wait_ms": 1})
-    }
-
-    fn clock(&self) -> Arc<dyn Clock> {
-        Arc::new(WallClock)
-    }
-
-    async fn standing(&self) -> Vec<String> {
-        let ledger = self.get("/ledger").await;
-        let effects = ledger["effects"].as_array().unwrap();
-        effects.iter().map(|effect| effect["token"].as_str().unwrap().to_owned()).collect()
-    }
-
-    async fn clear(&self) {
-        let url = format!("{}/ledger", self.sandbox.url());
-        reqwest::Client::new().delete(url).send().await.unwrap().error_for_status().unwrap();
-    }
+    plan.insert(WEIGHT, hello_world::HelloWorld::new(&drivers.greeter))
 }
 
 #[tokio::test]
 async fn the_plan_with_the_step_stands_all_trials() {
-    trial::stand_all(&GuideTrial::new().await).await;
+    trial::stand_all(&HelloTrial::of(with_the_step).await).await;
 }
 
 /// Sends the operation through three more passes.
@@ -156,7 +103,7 @@ impl Step<Hello> for Again {
 
 #[tokio::test]
 async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
-    let trial = GuideTrial::new().await;
+    let trial = HelloTrial::of(with_the_step).await;
     let passes = Arc::new(AtomicU32::new(0));
     // After the letter took the overrides, so that every pass has to bring them again.
     let plan = trial.plan().insert(45, Again(Arc::clone(&passes)));
@@ -179,7 +126,7 @@ async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
 
 #[tokio::test]
 async fn a_greeter_that_breaks_for_it_is_asked_again() {
-    let trial = GuideTrial::new().await;
+    let trial = HelloTrial::of(with_the_step).await;
     // The first call belongs to the step before.
     trial.fault(json!({"system": "greeter", "kind": "error", "after": 1})).await;
     trial.fault(json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
@@ -201,7 +148,7 @@ async fn a_greeter_that_breaks_for_it_is_asked_again() {
 
 #[tokio::test]
 async fn what_it_made_is_taken_back_when_a_later_step_fails() {
-    let trial = GuideTrial::new().await;
+    let trial = HelloTrial::of(with_the_step).await;
     let house = trial.house(trial.plan()).await;
     let id = house.submit("demo.hello", None, json!({"fail": true})).await;
     let ended = house.finished(id).await;
@@ -213,7 +160,7 @@ async fn what_it_made_is_taken_back_when_a_later_step_fails() {
 
 #[tokio::test]
 async fn too_high_a_weight_fails_the_operation_with_the_reason() {
-    let trial = GuideTrial::new().await;
+    let trial = HelloTrial::of(with_the_step).await;
     let plan = hello::plan(&trial.drivers);
     if plan.describe().iter().any(|info| info.name == "hello_world") {
         // Somebody has followed the guide, and its line is not at the end of the table.

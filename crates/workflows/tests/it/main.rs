@@ -3,6 +3,7 @@
 
 mod add_a_step;
 mod demo_hello;
+mod hello_trial;
 mod hello_world;
 
 // The example of the guide stands here as it would stand in the crate itself, where these are modules.
