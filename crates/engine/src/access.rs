@@ -9,10 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
-/// What a token may do; each role includes the ones before it.
+/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker
+/// may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Asks for service instances, as a platform does, and sees nothing else.
+    Broker,
     /// Looks.
     Reader,
     /// Also cancels, pauses, resumes, retries and signals.
@@ -22,10 +25,11 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 3] = [Role::Reader, Role::Operator, Role::Admin];
+    pub const ALL: [Role; 4] = [Role::Broker, Role::Reader, Role::Operator, Role::Admin];
 
     pub fn as_str(self) -> &'static str {
         match self {
+            Role::Broker => "broker",
             Role::Reader => "reader",
             Role::Operator => "operator",
             Role::Admin => "admin",
@@ -46,7 +50,7 @@ impl FromStr for Role {
         Role::ALL
             .into_iter()
             .find(|role| role.as_str() == text)
-            .ok_or_else(|| format!("{text:?} is not a role; the roles are reader, operator, admin"))
+            .ok_or_else(|| format!("{text:?} is not a role; the roles are broker, reader, operator, admin"))
     }
 }
 

@@ -21,7 +21,8 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    Claimed, Create, Idempotency, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+    Claimed, Create, Expect, Idempotency, Portrait, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
+    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Wish, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
@@ -101,6 +102,17 @@ pub struct Command {
     pub queue: bool,
 }
 
+/// What becomes true in the same moment in which an operation is accepted.
+#[derive(Debug, Clone, Default)]
+pub struct Alongside {
+    /// The record of the operation's resource: what the writer saw, and what it looks like from now on.
+    pub subject: Option<(Expect, Option<Portrait>)>,
+    /// Another resource, with the version in which it was seen. It must be the same, and its version goes up.
+    pub beside: Option<(String, i64)>,
+    /// An operation on the same resource that is cancelled for this one, and why.
+    pub supersedes: Option<(OperationId, String)>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accepted {
     pub id: OperationId,
@@ -118,6 +130,9 @@ pub enum SubmitError {
     Busy { operation: OperationId },
     #[error("this idempotency key was used for another request")]
     KeyReused,
+    /// Look at it again and decide anew.
+    #[error("the resource has changed in the meantime")]
+    Changed,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -153,7 +168,8 @@ pub struct Unfinishable {
     pub reason: String,
 }
 
-const NAME_CHARS_MAX: usize = 256;
+/// Enough for a resource that is named after two ids of 255 characters each.
+const NAME_CHARS_MAX: usize = 600;
 const PARAMS_BYTES_MAX: usize = 256 * 1024;
 /// Events read at a time when a memory is folded.
 const FOLD_PAGE: usize = 1000;
@@ -183,6 +199,11 @@ impl Engine {
     }
 
     pub async fn submit(&self, command: Command) -> Result<Accepted, SubmitError> {
+        self.accept(command, Alongside::default()).await
+    }
+
+    /// Submits an operation and changes the record of its resource in one commit.
+    pub async fn accept(&self, command: Command, along: Alongside) -> Result<Accepted, SubmitError> {
         let house = &self.worker.house;
         let plan =
             self.worker.registry.get(&command.workflow).ok_or_else(|| self.unknown(&command.workflow))?;
@@ -201,7 +222,18 @@ impl Engine {
         let host = self.worker.host().filter(|_| !command.queue);
         let deadline = plan.deadline().min(house.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
+        let supersedes = along.supersedes.map(|(id, reason)| {
+            let at = self.wish_time(now);
+            (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at })
+        });
         let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
+        let write = |name, expect, portrait| {
+            let tenant = command.tenant.clone();
+            ResourceWrite { name, tenant, expect, portrait, at: now }
+        };
+        let subject = along.subject.zip(command.resource.clone());
+        let subject = subject.map(|((expect, portrait), name)| write(name, expect, portrait));
+        let beside = along.beside.map(|(name, version)| write(name, Expect::Version(version), None));
         let create = Create {
             id,
             workflow: command.workflow,
@@ -214,6 +246,9 @@ impl Engine {
             event,
             idempotency,
             queue: command.queue,
+            subject,
+            beside,
+            supersedes: supersedes.clone(),
         };
         let mut care = Care { worker: &self.worker, id, is_needed: host.is_some() };
         let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
@@ -222,8 +257,12 @@ impl Engine {
             Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
             Receipt::KeyReused => Err(SubmitError::KeyReused),
             Receipt::Busy(operation) => Err(SubmitError::Busy { operation }),
+            Receipt::Changed => Err(SubmitError::Changed),
             _ => {
                 house.feed.tell(id, 1);
+                if let Some((other, wish)) = supersedes {
+                    self.worker.deliver(other, wish);
+                }
                 match host {
                     Some(lease) => self.worker.take_on(first_claim(create), lease),
                     None => self.worker.wake(now),
@@ -278,6 +317,34 @@ impl Engine {
             memory = memory.fold(&events);
         }
         Ok(Some(Inspection { shown, memory, seq, unreadable }))
+    }
+
+    /// Writes the record of a resource without an operation. `false` when somebody else has written it since.
+    pub async fn write_resource(
+        &self,
+        name: &str,
+        tenant: &str,
+        expect: Expect,
+        portrait: Option<Portrait>,
+    ) -> Result<bool, SubmitError> {
+        check_name("resource", name)?;
+        let (name, tenant, at) = (name.to_owned(), tenant.to_owned(), self.now());
+        let write = ResourceWrite { name, tenant, expect, portrait, at };
+        let receipt = self.worker.house.store.commit(Write::Resource(Box::new(write))).await?;
+        Ok(receipt != Receipt::Changed)
+    }
+
+    pub async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        self.worker.house.store.resource(name).await
+    }
+
+    pub async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        self.worker.house.store.resources(query).await
+    }
+
+    /// What seals and opens the secrets in the record of a resource and in the operations on it.
+    pub fn sealer(&self, tenant: &str, resource: &str) -> Sealer {
+        Sealer::new(&self.worker.house.ring, sealing_context(tenant, Some(resource), ""))
     }
 
     pub async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {

@@ -23,6 +23,7 @@ mod operation;
 mod outcome;
 mod phase;
 mod plan;
+mod preview;
 mod registry;
 mod runner;
 pub mod secret;
@@ -35,7 +36,9 @@ mod workflow;
 pub use access::{AccessStore, AuditRow, Role, TokenRow};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
-pub use engine::{Accepted, AskError, Command, Engine, EngineBuilder, Inspection, SubmitError, Unfinishable};
+pub use engine::{
+    Accepted, Alongside, AskError, Command, Engine, EngineBuilder, Inspection, SubmitError, Unfinishable,
+};
 pub use event::{Because, Body, Changes, Event, masked};
 pub use feed::Feed;
 pub use house::Settings;
@@ -47,9 +50,10 @@ pub use operation::Operation;
 pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
 pub use phase::{Phase, Turn, Verb};
 pub use plan::{OnFailure, Plan, StepInfo};
+pub use preview::Rehearsal;
 pub use registry::WorkflowInfo;
 pub use step::{Effect, Step};
-pub use workflow::{Fact, Record, Workflow, parse};
+pub use workflow::{Fact, Record, Resource, Workflow, parse};
 
 /// What the file of a step needs.
 pub mod prelude {
@@ -61,7 +65,7 @@ pub mod prelude {
 
     pub use crate::secret::{ExposeSecret, Sealed, SecretString};
     pub use crate::{
-        Effect, Fact, Halt, OnFailure, Operation, Outcome, Plan, RetryPolicy, Step, Workflow, done, fail,
-        retry, skip, wait, wait_for,
+        Effect, Fact, Halt, OnFailure, Operation, Outcome, Plan, Resource, RetryPolicy, Step, Workflow, done,
+        fail, retry, skip, wait, wait_for,
     };
 }

@@ -13,8 +13,8 @@ use crate::memory::Memory;
 use crate::outcome::{Halt, LetGo};
 use crate::phase::Phase;
 use crate::secret::{Sealed, Sealer, SecretError, SecretString};
-use crate::store::{Append, Hold, Receipt, Store, StoreError, Write};
-use crate::workflow::{Fact, Workflow};
+use crate::store::{Append, Hold, Portrait, Receipt, Store, StoreError, Write};
+use crate::workflow::{Fact, Record, Resource, Workflow};
 
 /// One durable run of a workflow for one resource, as its steps see it.
 pub struct Operation<W: Workflow> {
@@ -37,6 +37,10 @@ pub(crate) struct Book {
     pub(crate) hold: Hold,
     /// What steps learned since the last event.
     pub(crate) pending: Changes,
+    /// What the resource looks like now, until that is saved.
+    pub(crate) portrait: Option<(String, Portrait)>,
+    /// What it looked like when it was last saved, as far as this node knows.
+    pub(crate) portrayed: Option<Portrait>,
     pub(crate) sealer: Sealer,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -46,23 +50,32 @@ pub(crate) struct Book {
 impl<W: Workflow> Operation<W> {
     /// What a step remembered in this or an earlier pass.
     pub fn recall<F: Fact>(&self) -> Result<Option<F>, Halt> {
-        let saved = self.book.pending.facts.get(F::KEY).or_else(|| self.book.memory.facts.get(F::KEY));
-        let Some(value) = saved else { return Ok(None) };
-        serde_json::from_value(value.clone()).map(Some).map_err(|error| Halt::Fail {
-            cause: format!("the fact {} was saved by another release and cannot be read: {error}", F::KEY)
-                .into(),
-        })
+        self.recall_as(F::KEY)
     }
 
     /// Remembers a value. It is saved together with the step's outcome, whatever that is, before anything else
     /// happens; to have it saved at once, in the middle of a step, call [`save`](Self::save) after it.
     pub fn remember<F: Fact>(&mut self, fact: &F) -> Result<(), Halt> {
+        self.remember_as(F::KEY, fact)
+    }
+
+    /// Like [`recall`](Self::recall), for a step whose name, and with it the key, comes from configuration.
+    pub fn recall_as<T: Record>(&self, key: &str) -> Result<Option<T>, Halt> {
+        let saved = self.book.pending.facts.get(key).or_else(|| self.book.memory.facts.get(key));
+        let Some(value) = saved else { return Ok(None) };
+        serde_json::from_value(value.clone()).map(Some).map_err(|error| Halt::Fail {
+            cause: format!("the fact {key} was saved by another release and cannot be read: {error}").into(),
+        })
+    }
+
+    /// Like [`remember`](Self::remember), for a step whose name comes from configuration.
+    pub fn remember_as<T: Record>(&mut self, key: &str, fact: &T) -> Result<(), Halt> {
         let value = serde_json::to_value(fact)
-            .map_err(|error| Halt::Fail { cause: format!("cannot remember {}: {error}", F::KEY).into() })?;
-        if self.book.memory.facts.get(F::KEY) == Some(&value) {
-            self.book.pending.facts.remove(F::KEY);
+            .map_err(|error| Halt::Fail { cause: format!("cannot remember {key}: {error}").into() })?;
+        if self.book.memory.facts.get(key) == Some(&value) {
+            self.book.pending.facts.remove(key);
         } else {
-            self.book.pending.facts.insert(F::KEY.to_owned(), value);
+            self.book.pending.facts.insert(key.to_owned(), value);
         }
         Ok(())
     }
@@ -76,6 +89,31 @@ impl<W: Workflow> Operation<W> {
         }
         let started = self.book.memory.open.clone();
         self.book.append(|changes| Body::Stepped { changes, started }).await
+    }
+
+    /// The record of the resource that this operation works on.
+    pub async fn subject<R: Resource>(&self) -> Result<Option<R>, Halt> {
+        let Some(name) = &self.resource else { return Ok(None) };
+        let found = self.book.store.resource(name).await.map_err(|error| match error {
+            StoreError::Refused(_) => Halt::Fail { cause: error.to_string().into() },
+            error => lost(error.to_string()),
+        })?;
+        let Some(row) = found else { return Ok(None) };
+        serde_json::from_str(&row.record).map(Some).map_err(|error| Halt::Fail {
+            cause: format!("the record of {name} cannot be read: {error}").into(),
+        })
+    }
+
+    /// Says what the resource looks like now. It is saved with whatever is saved next, at the latest when the
+    /// operation waits or ends.
+    pub fn portray<R: Resource>(&mut self, record: &R) -> Result<(), Halt> {
+        let Some(name) = self.resource.clone() else { return Ok(()) };
+        let portrait = record.portrait().map_err(|error| Halt::Fail {
+            cause: format!("cannot save the record of {name}: {error}").into(),
+        })?;
+        let is_new = self.book.portrayed.as_ref() != Some(&portrait);
+        self.book.portrait = is_new.then_some((name, portrait));
+        Ok(())
     }
 
     /// The same for the same operation and label for ever, and different for any other. Every create call
@@ -109,6 +147,15 @@ impl<W: Workflow> Operation<W> {
         field: impl FnOnce(&'a W::State) -> Option<&'a T>,
     ) -> Result<&'a T, Halt> {
         field(&self.state).ok_or_else(|| Halt::Fail { cause: format!("{name} is not known yet").into() })
+    }
+
+    /// The steps that were skipped and have not been done since.
+    pub fn skipped(&self) -> Vec<String> {
+        let Book { memory, pending, .. } = &self.book;
+        let names = memory.skipped.keys().chain(pending.skipped.keys());
+        let names: std::collections::BTreeSet<&String> =
+            names.filter(|name| !pending.done.contains(*name)).collect();
+        names.into_iter().cloned().collect()
     }
 
     /// What the outside said under this key, if it has said anything while this operation waited for it.
@@ -157,8 +204,17 @@ impl Book {
         consumes: Option<String>,
     ) -> Result<(), Halt> {
         let event = self.next(body);
-        let append = Append { id: self.hold.id, event: event.clone(), phase, consumes };
+        let portrait = self.portrait.take();
+        let saved = portrait.as_ref().map(|(_, portrait)| portrait.clone());
+        let append = Append {
+            id: self.hold.id,
+            event: event.clone(),
+            phase,
+            consumes,
+            portrait: portrait.map(Box::new),
+        };
         self.commit(Write::Append(append)).await?;
+        self.portrayed = saved.or(self.portrayed.take());
         self.learned(event);
         Ok(())
     }

@@ -86,10 +86,19 @@ impl<W: Workflow> Plan<W> {
     /// Adds a step that comes from outside the table, such as one from configuration, after the steps of the
     /// same weight.
     #[must_use]
-    pub fn insert(mut self, weight: u16, step: impl Step<W>) -> Plan<W> {
-        self.check(weight, step.name());
-        let at = self.steps.partition_point(|planned| planned.weight <= weight);
-        let planned = Planned { weight, step: Box::new(step), when: None, is_clean_up: false };
+    pub fn insert(self, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.join(Planned { weight, step: Box::new(step), when: None, is_clean_up: false })
+    }
+
+    /// The same for a step that must not hold up the ones after it.
+    #[must_use]
+    pub fn insert_clean_up(self, weight: u16, step: impl Step<W>) -> Plan<W> {
+        self.join(Planned { weight, step: Box::new(step), when: None, is_clean_up: true })
+    }
+
+    fn join(mut self, planned: Planned<W>) -> Plan<W> {
+        self.check(planned.weight, planned.step.name());
+        let at = self.steps.partition_point(|other| other.weight <= planned.weight);
         self.steps.insert(at, planned);
         self
     }
@@ -203,9 +212,10 @@ mod tests {
     fn steps_from_outside_join_by_weight_after_their_equals() {
         let plan =
             plan().step(10, Named("a")).step(20, Named("b")).step(20, Named("c")).insert(20, Named("x"));
-        let plan = plan.insert(1, Named("y")).insert(99, Named("z"));
-        let names: Vec<_> = plan.describe().iter().map(|info| info.name).collect();
-        assert_eq!(names, ["y", "a", "b", "c", "x", "z"]);
+        let plan = plan.insert(1, Named("y")).insert_clean_up(99, Named("z"));
+        let names: Vec<_> = plan.describe().iter().map(|info| (info.name, info.clean_up)).collect();
+        let others = ["y", "a", "b", "c", "x"].map(|name| (name, false));
+        assert_eq!(names, [&others[..], &[("z", true)]].concat());
     }
 
     #[test]

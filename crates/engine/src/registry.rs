@@ -144,6 +144,8 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             seq: claimed.seq,
             hold: Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch },
             pending: crate::event::Changes::default(),
+            portrait: None,
+            portrayed: None,
             sealer: Sealer::new(&house.ring, context),
             store: Arc::clone(&house.store),
             clock: Arc::clone(&house.clock),

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::budget::RetryPolicy;
 use crate::operation::Operation;
-use crate::outcome::{Outcome, done};
+use crate::outcome::{Halt, Outcome, done};
 use crate::workflow::Workflow;
 
 /// One piece of work inside an operation.
@@ -29,6 +29,18 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
     /// if `run` died half way, and maybe more than once: finding nothing to take back is success.
     async fn undo(&self, _op: &mut Operation<W>) -> Outcome {
         done()
+    }
+
+    /// Does to the input what `run` would do, and nothing to the world: for a dry run. What only the far side knows
+    /// is left out or made up.
+    async fn preview(&self, op: &mut Operation<W>) -> Result<(), Halt> {
+        if self.effect() != Effect::Pure {
+            return Ok(());
+        }
+        match self.run(op).await {
+            Ok(_) | Err(Halt::Wait { .. }) => Ok(()),
+            Err(other) => Err(other),
+        }
     }
 
     /// What the far side offers after a crash with unknown outcome.

@@ -1,6 +1,7 @@
 //! Where operations live. One trait, three stores, one suite of tests for all of them.
 
 mod memory;
+mod resource;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::event::Event;
 use crate::ids::{NodeId, OperationId};
 use crate::phase::{Phase, Verb};
 pub use memory::{MemoryStore, QUEUED};
+pub use resource::{Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch};
 
 /// The durable truth. Every method is one transaction; none may be half done.
 ///
@@ -47,10 +49,15 @@ pub trait Store: Send + Sync + 'static {
     /// Events with a number above `after`, oldest first.
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError>;
 
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError>;
+
+    /// One query for a page, oldest first.
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError>;
+
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError>;
 
     /// Removes operations that finished before this moment, a bounded number at a time, and answers how many;
-    /// signals and audit rows from before it go too.
+    /// signals, audit rows and tombstones from before it go too.
     async fn prune(&self, before: Timestamp) -> Result<usize, StoreError>;
 
     /// Whether the database answers.
@@ -88,8 +95,17 @@ pub enum Write {
     Append(Append),
     Park(Box<Park>),
     Finish(Box<Finish>),
-    Wish { id: OperationId, wish: Wish },
-    Signal { key: String, payload: Value, at: Timestamp },
+    Wish {
+        id: OperationId,
+        wish: Wish,
+    },
+    Signal {
+        key: String,
+        payload: Value,
+        at: Timestamp,
+    },
+    /// A resource without an operation.
+    Resource(Box<ResourceWrite>),
 }
 
 /// A new operation with its first event.
@@ -108,6 +124,14 @@ pub struct Create {
     pub idempotency: Option<Idempotency>,
     /// Wait for the resource instead of being refused.
     pub queue: bool,
+    /// The record of the resource, as it is from the moment on that the operation is accepted. It names this
+    /// operation as its newest.
+    pub subject: Option<ResourceWrite>,
+    /// Another resource that must not have changed; its version goes up.
+    pub beside: Option<ResourceWrite>,
+    /// An operation on the same resource that is asked to end for this one. One that cannot be asked any longer
+    /// is no obstacle.
+    pub supersedes: Option<(OperationId, Wish)>,
 }
 
 /// The same key from the same caller means the same operation.
@@ -135,6 +159,8 @@ pub struct Append {
     pub phase: Option<Phase>,
     /// A signal that this event takes over from the inbox.
     pub consumes: Option<String>,
+    /// What the resource of this operation looks like now, with its name. Rare, so it is out of the way.
+    pub portrait: Option<Box<(String, Portrait)>>,
 }
 
 /// Puts an operation down until a time, a signal or a wish.
@@ -144,6 +170,8 @@ pub struct Park {
     /// `None` when there is nothing new to say: a poll that found nothing costs no event.
     pub event: Option<Event>,
     pub phase: Phase,
+    /// When it was put down.
+    pub at: Timestamp,
     /// `None` waits for an operator.
     pub due_at: Option<Timestamp>,
     pub key: Option<String>,
@@ -154,6 +182,7 @@ pub struct Park {
     pub memory: Option<(String, u32)>,
     /// The wish that has been heard; a newer one wakes the operation at once.
     pub heard: Option<Timestamp>,
+    pub portrait: Option<(String, Portrait)>,
 }
 
 #[derive(Debug, Clone)]
@@ -167,6 +196,9 @@ pub struct Finish {
     /// A folded memory and the number of the last event in it; the rest is folded from the journal.
     pub memory: String,
     pub seq: u32,
+    /// The resource of this operation: its record learns the phase if this is still its newest operation.
+    pub settles: Option<String>,
+    pub portrait: Option<(String, Portrait)>,
 }
 
 /// What an operator or a door wants of an operation.
@@ -189,6 +221,8 @@ pub enum Receipt {
     KeyReused,
     /// This operation has the resource.
     Busy(OperationId),
+    /// Somebody else has written the resource since the writer looked: look again.
+    Changed,
     /// How many waits a signal ended.
     Woke(usize),
     NoSuchOperation,

@@ -193,12 +193,14 @@ impl Worker {
             hold,
             event: None,
             phase,
+            at: self.house.clock.now(),
             due_at,
             key: None,
             step: None,
             reason: Some(reason),
             memory: None,
             heard: None,
+            portrait: None,
         };
         match self.house.store.commit(Write::Park(Box::new(park))).await {
             Ok(_) => Left::Parked { due_at },

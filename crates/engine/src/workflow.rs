@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::clock::Timestamp;
 use crate::secret::Sealer;
+use crate::store::Portrait;
 
 /// Anything that may be saved. `SecretString` is not among them, so a secret in a saved type does not compile.
 pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {}
@@ -45,4 +47,30 @@ pub fn parse<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 pub trait Fact: Record {
     /// Name for ever, such as `hello_world.greeting`.
     const KEY: &'static str;
+}
+
+/// The record of what operations work on. It is written in the same commit as the operation that changes it.
+pub trait Resource: Record {
+    /// Name for ever, such as `runtime`.
+    const KIND: &'static str;
+
+    /// What lists can filter by.
+    fn labels(&self) -> Vec<(&'static str, String)>;
+
+    /// Since when it does not exist any longer.
+    fn gone_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    /// When somebody has to look at it again.
+    fn due_at(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn portrait(&self) -> Result<Portrait, String> {
+        let labels = self.labels().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let record = serde_json::to_string(self).map_err(|error| error.to_string())?;
+        let kind = Self::KIND.to_owned();
+        Ok(Portrait { kind, record, labels, gone_at: self.gone_at(), due_at: self.due_at() })
+    }
 }

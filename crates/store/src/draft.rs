@@ -1,6 +1,6 @@
 //! A write on its way to the database.
 
-use engine::store::Write;
+use engine::store::{Portrait, ResourceWrite, Write};
 use engine::{Event, OperationId};
 
 /// A write whose event is text already: callers do that work, many at a time, and the one place that all
@@ -31,19 +31,21 @@ impl Draft {
             Write::Append(append) => Some(append.id),
             Write::Park(park) => Some(park.hold.id),
             Write::Finish(finish) => Some(finish.hold.id),
-            Write::Wish { .. } | Write::Signal { .. } => None,
+            Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_) => None,
         }
     }
 
     /// About how many bytes this adds to a transaction.
     pub(crate) fn weight(&self) -> usize {
         let texts = match &self.write {
-            Write::Create(create) => create.params.len(),
+            Write::Create(create) => create.params.len() + written(create.subject.as_ref()),
             Write::Park(park) => park.memory.as_ref().map_or(0, |(memory, _)| memory.len()),
             Write::Finish(finish) => finish.memory.len(),
+            Write::Resource(write) => written(Some(write)),
             Write::Append(_) | Write::Wish { .. } | Write::Signal { .. } => 0,
         };
-        ROW_BYTES + self.body.len() + texts
+        let touched = self.write.touches().filter_map(|touch| touch.portrait).map(portrait_bytes);
+        ROW_BYTES + self.body.len() + texts + touched.sum::<usize>()
     }
 }
 
@@ -53,6 +55,14 @@ fn event_of(write: &Write) -> Option<&Event> {
         Write::Append(append) => Some(&append.event),
         Write::Park(park) => park.event.as_ref(),
         Write::Finish(finish) => finish.event.as_ref(),
-        Write::Wish { .. } | Write::Signal { .. } => None,
+        Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_) => None,
     }
+}
+
+fn written(write: Option<&ResourceWrite>) -> usize {
+    write.and_then(|write| write.portrait.as_ref()).map_or(0, portrait_bytes)
+}
+
+fn portrait_bytes(portrait: &Portrait) -> usize {
+    portrait.record.len() + portrait.labels.len() * ROW_BYTES
 }

@@ -8,6 +8,7 @@ mod draft;
 mod fair;
 mod postgres;
 pub mod private_postgres;
+mod resource_search;
 mod rows;
 mod rules;
 mod sqlite;

@@ -12,6 +12,9 @@ mod listener;
 mod pulse;
 mod questions;
 mod reader;
+mod resource_list;
+mod resource_statements;
+mod resources;
 mod schema;
 mod statements;
 #[cfg(test)]
@@ -21,7 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::store::{
+    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Summary, Wish, Write,
+};
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -46,6 +52,7 @@ pub struct PostgresStore {
     claimer: Claimer,
     pulse: Pulse,
     reads: Line,
+    resources: Line,
     errands: Line,
     bell: Arc<Notify>,
     listener: JoinHandle<()>,
@@ -62,6 +69,7 @@ impl PostgresStore {
             claimer: Claimer::new(&target),
             pulse: Pulse::new(&target, &bell),
             reads: Line::new(&target, reader::READER),
+            resources: Line::new(&target, resource_list::LISTER),
             errands: Line::new(&target, reader::ERRANDS),
             listener: tokio::spawn(listener::listen(target, Arc::clone(&bell))),
             bell,
@@ -118,6 +126,14 @@ impl Store for PostgresStore {
 
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
         reader::journal(&self.reads, id, after, limit).await
+    }
+
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        resource_list::get(&self.resources, name).await
+    }
+
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        resource_list::page(&self.resources, query).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

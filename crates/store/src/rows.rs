@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::store::{Claimed, StoreError, Summary, Wish};
+use engine::store::{Claimed, ResourceRow, StoreError, Summary, Wish};
 use engine::{Event, NodeId, OperationId, Phase, Role, Timestamp, TokenRow};
 use uuid::Uuid;
 
@@ -122,6 +122,43 @@ impl ClaimedRow {
             orphaned: self.orphaned,
             wish: wish.map_err(|error| broken("wish", &error))?,
             signal,
+        })
+    }
+}
+
+/// A resource, as the database has it.
+pub(crate) struct ResourceText {
+    pub(crate) number: i64,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    pub(crate) tenant: String,
+    pub(crate) version: i64,
+    pub(crate) record: String,
+    pub(crate) operation: Option<Uuid>,
+    pub(crate) workflow: Option<String>,
+    pub(crate) phase: Option<String>,
+    pub(crate) created_at: i64,
+    pub(crate) updated_at: i64,
+    pub(crate) gone_at: Option<i64>,
+    pub(crate) due_at: Option<i64>,
+}
+
+impl ResourceText {
+    pub(crate) fn read(self) -> Result<ResourceRow, StoreError> {
+        Ok(ResourceRow {
+            number: self.number,
+            name: self.name,
+            kind: self.kind,
+            tenant: self.tenant,
+            version: self.version,
+            record: self.record,
+            operation: self.operation.map(OperationId),
+            workflow: self.workflow,
+            phase: self.phase.as_deref().map(phase).transpose()?,
+            created_at: Timestamp(self.created_at),
+            updated_at: Timestamp(self.updated_at),
+            gone_at: self.gone_at.map(Timestamp),
+            due_at: self.due_at.map(Timestamp),
         })
     }
 }

@@ -5,6 +5,8 @@ mod apply;
 mod claim;
 mod connection;
 mod reader;
+mod resource_list;
+mod resources;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -16,7 +18,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::store::{
+    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Summary, Wish, Write,
+};
 use engine::{Event, NodeId, OperationId, Timestamp};
 use rusqlite::params;
 use tokio::sync::Notify;
@@ -113,6 +118,16 @@ impl Store for SqliteStore {
         self.readers.run(move |db| reader::journal(db, id, after, limit)).await
     }
 
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        let name = name.to_owned();
+        self.readers.run(move |db| resource_list::get(db, &name)).await
+    }
+
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        let query = query.clone();
+        self.readers.run(move |db| resource_list::page(db, &query)).await
+    }
+
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
         let counted = self.readers.run(move |db| reader::stats(db, now)).await?;
         let (commits, writes) = self.writer.counts();
@@ -143,5 +158,6 @@ fn prune(transaction: &Transaction<'_>, before: Timestamp) -> Result<usize, Stor
     }
     execute(db, statements::PRUNE_SIGNALS, [before.0])?;
     execute(db, statements::PRUNE_AUDIT, params![before.0, PRUNE_MAX])?;
+    resources::prune(db, before)?;
     Ok(old.len())
 }

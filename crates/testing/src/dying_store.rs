@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{Claims, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write};
+use engine::store::{
+    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Summary, Wish, Write,
+};
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::{Notify, watch};
 
@@ -148,6 +151,14 @@ impl Store for DyingStore {
 
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.alive().await?.journal(id, after, limit).await
+    }
+
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        self.alive().await?.resource(name).await
+    }
+
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        self.alive().await?.resources(query).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{MemoryStore, Store};
-use engine::{Clock, Effect, Operation, Outcome, Phase, Plan, RetryPolicy, Step, Workflow, fail, wait};
+use engine::{
+    Clock, Effect, Engine, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy, Step, Workflow, fail,
+    wait,
+};
 use serde_json::Value;
 
 use crate::dying_store::{Death, DyingStore};
@@ -23,6 +26,15 @@ pub trait Trial: Send + Sync {
 
     /// Params with which an undisturbed operation succeeds.
     fn params(&self) -> Value;
+
+    /// What the operation works on, where it works on something that has a name.
+    fn resource(&self) -> Option<String> {
+        None
+    }
+
+    /// Makes what must be there before an operation is submitted: the record of its resource, and what that stands
+    /// for in the world.
+    async fn prepare(&self, _engine: &Engine) {}
 
     fn clock(&self) -> Arc<dyn Clock>;
 
@@ -47,7 +59,7 @@ pub async fn every_step_twice<T: Trial>(trial: &T) {
     trial.clear().await;
     let plan = trial.plan().wrapped(|step| Box::new(Twice { step, is_first: AtomicBool::new(true) }));
     let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
-    let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+    let id = submit(&house, trial).await;
     let ended = house.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     assert_eq!(trial.standing().await.len(), once, "a step that ran twice left more in the world");
@@ -57,11 +69,12 @@ pub async fn every_step_twice<T: Trial>(trial: &T) {
 
 /// Lets every step fail in turn, after it has done its work, with every undo called twice.
 pub async fn fail_at_every_step<T: Trial>(trial: &T) {
-    for info in trial.plan().describe() {
+    // A clean-up step does not fail an operation: it is skipped and tried again.
+    for info in trial.plan().describe().into_iter().filter(|info| !info.clean_up) {
         let plan = trial.plan().wrapped(|step| Box::new(FailsAt { step, name: info.name }));
         let unwinds = is_unwinding(trial);
         let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
-        let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+        let id = submit(&house, trial).await;
         let ended = house.finished(id).await;
         if info.conditional && ended.shown.summary.phase == Phase::Succeeded {
             // These params do not lead through the step.
@@ -119,7 +132,10 @@ async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static st
     let truth = store();
     let dying = Arc::new(DyingStore::new(Arc::clone(&truth), death));
     let first = House::open(House::plan(dying.clone(), trial.clock()).workflow(make()), None).await;
-    let submitted = first.engine.submit(command(T::Workflow::KIND, None, trial.params())).await;
+    prepare_in(trial, &truth).await;
+    let resource = trial.resource();
+    let submitted =
+        first.engine.submit(command(T::Workflow::KIND, resource.as_deref(), trial.params())).await;
     if let Ok(accepted) = &submitted {
         let mut news = first.engine.feed().watch();
         while !dying.is_dead() {
@@ -158,11 +174,21 @@ async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static st
 async fn undisturbed<T: Trial>(trial: &T) -> usize {
     trial.clear().await;
     let house = House::open(House::plan(store(), trial.clock()).workflow(trial.plan()), None).await;
-    let id = house.submit(T::Workflow::KIND, None, trial.params()).await;
+    let id = submit(&house, trial).await;
     let ended = house.finished(id).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
     house.close().await;
     trial.standing().await.len()
+}
+
+async fn submit<T: Trial>(house: &House, trial: &T) -> OperationId {
+    trial.prepare(&house.engine).await;
+    house.submit(T::Workflow::KIND, trial.resource().as_deref(), trial.params()).await
+}
+
+/// In a store that does not die, by an engine that does not work.
+async fn prepare_in<T: Trial>(trial: &T, store: &Arc<dyn Store>) {
+    trial.prepare(&House::plan(Arc::clone(store), trial.clock()).build()).await;
 }
 
 fn store() -> Arc<dyn Store> {

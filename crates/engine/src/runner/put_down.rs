@@ -125,6 +125,7 @@ impl<W: Workflow> Course<'_, W> {
         let park = Park {
             hold: self.op.book.hold,
             phase: self.phase,
+            at: self.house.clock.now(),
             due_at,
             key,
             step: step.filter(|step| !step.is_empty()),
@@ -132,6 +133,7 @@ impl<W: Workflow> Course<'_, W> {
             memory,
             heard: self.heard,
             event,
+            portrait: self.op.book.portrait.take(),
         };
         self.op.book.commit(Write::Park(Box::new(park))).await?;
         self.op.book.feed.tell(self.op.id, seq);
@@ -164,9 +166,11 @@ impl<W: Workflow> Course<'_, W> {
     }
 
     /// A finished operation is looked at rarely and never runs: its journal is memory enough.
-    fn over(&self, phase: Phase, at: Timestamp, cause: Option<Cause>, event: Option<Event>) -> Finish {
+    fn over(&mut self, phase: Phase, at: Timestamp, cause: Option<Cause>, event: Option<Event>) -> Finish {
         let cause = cause.map(|cause| cause.to_string());
-        Finish { hold: self.op.book.hold, event, phase, cause, at, memory: "{}".into(), seq: 0 }
+        let (settles, portrait) = (self.op.resource.clone(), self.op.book.portrait.take());
+        let hold = self.op.book.hold;
+        Finish { hold, event, phase, cause, at, memory: "{}".into(), seq: 0, settles, portrait }
     }
 
     /// The store would not take what we wrote, and never will: a person must look.

@@ -1,5 +1,9 @@
 //! A store in memory, for tests: the same rules, no disk.
 
+mod access;
+mod claiming;
+mod resources;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,13 +12,14 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use self::resources::Resources;
 use super::{
-    Append, Claimed, Claims, Create, Finish, Hold, Park, Query, Receipt, Shown, Stats, Store, StoreError,
-    Summary, Wish, Write,
+    Append, Claims, Create, Finish, Hold, Park, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
+    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Touch, Wish, Write,
 };
-use crate::access::{AccessStore, AuditRow, TokenRow};
+use crate::access::{AuditRow, TokenRow};
 use crate::clock::Timestamp;
-use crate::event::{Body, Event};
+use crate::event::Event;
 use crate::ids::{NodeId, OperationId};
 use crate::phase::{Phase, Turn, Verb};
 
@@ -33,6 +38,7 @@ struct Tables {
     nodes: BTreeSet<NodeId>,
     signals: BTreeMap<String, (Value, Timestamp)>,
     idempotency: BTreeMap<(String, String), (OperationId, String)>,
+    resources: Resources,
     tokens: Vec<TokenRow>,
     audit: Vec<AuditRow>,
     shared: BTreeMap<String, String>,
@@ -107,7 +113,7 @@ impl Tables {
         self.journal.range((id, 0)..=(id, u32::MAX)).next_back().map_or(0, |((_, seq), _)| *seq)
     }
 
-    fn create(&mut self, create: Create) -> Result<Receipt, StoreError> {
+    fn create(&mut self, create: &Create) -> Result<Receipt, StoreError> {
         if let Some(same) = &create.idempotency {
             let found = self.idempotency.get(&(same.scope.clone(), same.key.clone()));
             match found {
@@ -116,22 +122,37 @@ impl Tables {
                 None => {}
             }
         }
+        for write in [&create.subject, &create.beside].into_iter().flatten() {
+            if !self.resources.fits(write)? {
+                return Ok(Receipt::Changed);
+            }
+        }
         let holder = self.holder(create.resource.as_deref());
         if let (Some(holder), false) = (holder, create.queue) {
             return Ok(Receipt::Busy(holder));
         }
         self.append(create.id, &create.event)?;
-        if let Some(same) = create.idempotency {
-            self.idempotency.insert((same.scope, same.key), (create.id, same.digest));
+        if let Some(same) = &create.idempotency {
+            let key = (same.scope.clone(), same.key.clone());
+            self.idempotency.insert(key, (create.id, same.digest.clone()));
+        }
+        if let Some((other, wish)) = &create.supersedes {
+            self.wish(*other, wish.clone());
+        }
+        if let Some(write) = &create.subject {
+            self.resources.write(write, Some((create.id, &create.workflow)));
+        }
+        if let Some(write) = &create.beside {
+            self.resources.write(write, None);
         }
         let queued = holder.is_some();
         let owner = if queued { None } else { create.owner };
         let due_at = if queued || owner.is_some() { None } else { Some(create.created_at) };
         let summary = Summary {
             id: create.id,
-            workflow: create.workflow,
-            tenant: create.tenant,
-            resource: create.resource,
+            workflow: create.workflow.clone(),
+            tenant: create.tenant.clone(),
+            resource: create.resource.clone(),
             phase: if owner.is_some() { Phase::Running } else { Phase::Pending },
             step: None,
             reason: queued.then(|| QUEUED.to_owned()),
@@ -144,7 +165,7 @@ impl Tables {
         };
         let row = Row {
             summary,
-            params: create.params,
+            params: create.params.clone(),
             epoch: 1,
             queued,
             orphaned: false,
@@ -153,6 +174,14 @@ impl Tables {
             memory_seq: 0,
         };
         self.operations.insert(create.id, row);
+        Ok(Receipt::Saved)
+    }
+
+    fn write_resource(&mut self, write: &ResourceWrite) -> Result<Receipt, StoreError> {
+        if !self.resources.fits(write)? {
+            return Ok(Receipt::Changed);
+        }
+        self.resources.write(write, None);
         Ok(Receipt::Saved)
     }
 
@@ -167,7 +196,7 @@ impl Tables {
         Ok(Receipt::Saved)
     }
 
-    fn park(&mut self, park: Park) -> Result<Receipt, StoreError> {
+    fn park(&mut self, park: &Park) -> Result<Receipt, StoreError> {
         if let Some(event) = &park.event {
             self.append(park.hold.id, event)?;
         }
@@ -178,18 +207,18 @@ impl Tables {
         row.summary.owner = None;
         row.summary.phase = park.phase;
         row.summary.due_at = hurry.or(park.due_at);
-        row.summary.step = park.step;
-        row.summary.reason = park.reason;
+        row.summary.step.clone_from(&park.step);
+        row.summary.reason.clone_from(&park.reason);
         row.summary.wish = wish;
-        row.key = park.key;
-        if let Some((memory, seq)) = park.memory {
-            row.memory = Some(memory);
-            row.memory_seq = seq;
+        row.key.clone_from(&park.key);
+        if let Some((memory, seq)) = &park.memory {
+            row.memory = Some(memory.clone());
+            row.memory_seq = *seq;
         }
         Ok(Receipt::Saved)
     }
 
-    fn finish(&mut self, finish: Finish) -> Result<Receipt, StoreError> {
+    fn finish(&mut self, finish: &Finish) -> Result<Receipt, StoreError> {
         if let Some(event) = &finish.event {
             self.append(finish.hold.id, event)?;
         }
@@ -200,10 +229,10 @@ impl Tables {
         row.summary.due_at = None;
         row.summary.owner = None;
         row.summary.step = None;
-        row.summary.reason = finish.cause;
+        row.summary.reason.clone_from(&finish.cause);
         row.summary.wish = None;
         row.key = None;
-        row.memory = Some(finish.memory);
+        row.memory = Some(finish.memory.clone());
         row.memory_seq = finish.seq;
         let resource = row.summary.resource.clone();
         self.archive.insert(finish.hold.id, row);
@@ -231,7 +260,9 @@ impl Tables {
             }
             if row.queued && wish.verb == Verb::Cancel {
                 row.queued = false;
-                row.summary.resource = None;
+                if let Some(name) = row.summary.resource.take() {
+                    self.resources.touch(&Touch::left_queue(&name, id, wish.at));
+                }
             }
             if row.summary.owner.is_none() && !row.queued {
                 row.summary.due_at = Some(wish.at);
@@ -257,91 +288,23 @@ impl Tables {
         row.summary.due_at = Some(wish.at);
         row.summary.wish = Some(wish);
         row.epoch += 1;
+        if let (Some(name), Some(wish)) = (&row.summary.resource, &row.summary.wish) {
+            self.resources.revive(name, id, &row.summary.workflow, wish.at);
+        }
         self.operations.insert(id, row);
         Receipt::Saved
     }
 
-    fn signal(&mut self, key: String, payload: Value, at: Timestamp) -> Receipt {
+    fn signal(&mut self, key: &str, payload: &Value, at: Timestamp) -> Receipt {
         let mut woken = 0;
-        for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key.as_str())) {
+        for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key)) {
             if row.summary.owner.is_none() {
                 row.summary.due_at = Some(at);
                 woken += 1;
             }
         }
-        self.signals.insert(key, (payload, at));
+        self.signals.insert(key.to_owned(), (payload.clone(), at));
         Receipt::Woke(woken)
-    }
-
-    /// Due operations, one of each tenant in turn, beginning after the tenant that was served last.
-    fn due(&mut self, now: Timestamp, limit: usize) -> Vec<OperationId> {
-        let mut by_tenant: BTreeMap<&str, Vec<(Timestamp, OperationId)>> = BTreeMap::new();
-        for row in self.operations.values() {
-            let due_at = row.summary.due_at.filter(|due_at| *due_at <= now);
-            if let (Some(due_at), None, false) = (due_at, row.summary.owner, row.queued) {
-                by_tenant.entry(&row.summary.tenant).or_default().push((due_at, row.summary.id));
-            }
-        }
-        let mut queues: Vec<_> = by_tenant.into_iter().collect();
-        for (_, queue) in &mut queues {
-            queue.sort_by(|a, b| b.cmp(a));
-        }
-        let first = queues.partition_point(|(tenant, _)| *tenant <= self.served.as_str());
-        queues.rotate_left(first);
-        let mut due = Vec::new();
-        let mut served = None;
-        while due.len() < limit && queues.iter().any(|(_, queue)| !queue.is_empty()) {
-            for (tenant, queue) in &mut queues {
-                if let (true, Some((_, id))) = (due.len() < limit, queue.pop()) {
-                    due.push(id);
-                    served = Some(tenant.to_string());
-                }
-            }
-        }
-        if let Some(served) = served {
-            self.served = served;
-        }
-        due
-    }
-
-    fn claim_one(&mut self, id: OperationId, node: NodeId, now: Timestamp) -> Option<Claimed> {
-        let orphaned = self.operations.get(&id)?.orphaned;
-        let mut seq = self.last_seq(id);
-        if orphaned {
-            seq += 1;
-            let adopted = Event { seq, at: now, body: Body::Adopted { node } };
-            self.append(id, &adopted).ok()?;
-        }
-        let row = self.operations.get_mut(&id)?;
-        row.summary.owner = Some(node);
-        row.summary.phase = row.summary.phase.after(Turn::Claimed).unwrap_or(row.summary.phase);
-        row.summary.due_at = None;
-        row.orphaned = false;
-        row.epoch += 1;
-        let row = row.clone();
-        let events = self.journal.range((id, row.memory_seq + 1)..=(id, u32::MAX));
-        let events = events.map(|(_, event)| event.clone()).collect();
-        let signal = row.key.clone().and_then(|key| {
-            let (payload, _) = self.signals.get(&key)?;
-            Some((key, payload.clone()))
-        });
-        Some(Claimed {
-            id,
-            workflow: row.summary.workflow,
-            tenant: row.summary.tenant,
-            resource: row.summary.resource,
-            params: row.params,
-            phase: row.summary.phase,
-            created_at: row.summary.created_at,
-            deadline_at: row.summary.deadline_at,
-            epoch: row.epoch,
-            memory: row.memory,
-            events,
-            seq,
-            orphaned,
-            wish: row.summary.wish,
-            signal,
-        })
     }
 }
 
@@ -394,14 +357,19 @@ impl Store for MemoryStore {
     async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
         let mut tables = self.tables();
         tables.commits += 1;
-        match write {
-            Write::Create(create) => tables.create(*create),
-            Write::Append(append) => tables.append_alone(&append),
-            Write::Park(park) => tables.park(*park),
-            Write::Finish(finish) => tables.finish(*finish),
-            Write::Wish { id, wish } => Ok(tables.wish(id, wish)),
-            Write::Signal { key, payload, at } => Ok(tables.signal(key, payload, at)),
+        let receipt = match &write {
+            Write::Create(create) => tables.create(create)?,
+            Write::Append(append) => tables.append_alone(append)?,
+            Write::Park(park) => tables.park(park)?,
+            Write::Finish(finish) => tables.finish(finish)?,
+            Write::Wish { id, wish } => tables.wish(*id, wish.clone()),
+            Write::Signal { key, payload, at } => tables.signal(key, payload, *at),
+            Write::Resource(write) => tables.write_resource(write)?,
+        };
+        for touch in write.touches() {
+            tables.resources.touch(&touch);
         }
+        Ok(receipt)
     }
 
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
@@ -450,6 +418,14 @@ impl Store for MemoryStore {
         Ok(events.map(|(_, event)| event.clone()).take(limit).collect())
     }
 
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        Ok(self.tables().resources.get(name))
+    }
+
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        Ok(self.tables().resources.page(query))
+    }
+
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
         let tables = self.tables();
         let mut stats = Stats { commits: tables.commits, writes: tables.commits, ..Stats::default() };
@@ -479,6 +455,7 @@ impl Store for MemoryStore {
         }
         tables.signals.retain(|_, (_, at)| *at >= before);
         tables.audit.retain(|row| row.at >= before);
+        tables.resources.prune(before);
         Ok(old.len())
     }
 
@@ -488,54 +465,5 @@ impl Store for MemoryStore {
 
     fn bell(&self) -> &Notify {
         &self.bell
-    }
-}
-
-#[async_trait]
-impl AccessStore for MemoryStore {
-    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
-        let mut tables = self.tables();
-        let taken = tables.tokens.iter().any(|other| other.name == token.name);
-        if !taken {
-            tables.tokens.push(token.clone());
-        }
-        Ok(!taken)
-    }
-
-    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
-        Ok(self.tables().tokens.iter().find(|token| token.digest == digest).cloned())
-    }
-
-    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        Ok(self.tables().tokens.clone())
-    }
-
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
-        let mut tables = self.tables();
-        let before = tables.tokens.len();
-        tables.tokens.retain(|token| token.name != name);
-        Ok(tables.tokens.len() < before)
-    }
-
-    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.tables().shared.get(name).cloned())
-    }
-
-    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
-        let mut tables = self.tables();
-        let is_same = tables.shared.get(name).map(String::as_str) == before;
-        if is_same {
-            tables.shared.insert(name.to_owned(), value.to_owned());
-        }
-        Ok(is_same)
-    }
-
-    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
-        self.tables().audit.push(row.clone());
-        Ok(())
-    }
-
-    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
-        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
     }
 }

@@ -175,12 +175,14 @@ async fn an_operation_that_cannot_be_read_harms_nobody_else() {
         hold,
         event: None,
         phase: Phase::Waiting,
+        at: stage.house.engine.now(),
         due_at: Some(stage.house.engine.now()),
         key: None,
         step: None,
         reason: None,
         memory: Some((r#"{"state":{"notes":"not a number"}}"#.into(), 2)),
         heard: None,
+        portrait: None,
     };
     stage.store.commit(engine::store::Write::Park(Box::new(park))).await.unwrap();
     let ended = stage.house.until(bad, |phase| phase == Phase::Stuck).await;

@@ -168,8 +168,8 @@ async fn what_is_not_known_is_refused_with_what_is() {
     assert_eq!(error, r#"there is no workflow "test.nothing"; known are test.script"#);
     let missing = engine::OperationId::first_at(engine::Timestamp(0));
     assert_eq!(engine.ask(missing, Verb::Cancel, "me", "").await.unwrap_err(), AskError::NotFound);
-    for resource in ["", "a\nb", &"x".repeat(257)] {
+    for resource in ["", "a\nb", &"x".repeat(601)] {
         let error = engine.submit(command(resource, None, false)).await.unwrap_err().to_string();
-        assert!(error.contains("resource must have 1 to 256 characters"), "{error}");
+        assert!(error.contains("resource must have 1 to 600 characters"), "{error}");
     }
 }

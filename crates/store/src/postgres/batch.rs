@@ -6,10 +6,11 @@ use engine::store::{Receipt, StoreError, Write};
 use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
-use super::columns::{Audits, Creates, Finishes, Journal, Parks, Phases};
+use super::columns::{Audits, Creates, Finishes, Journal, Parks, Phases, Touches};
 use super::committer::{Job, Work};
 use super::connection::{Param, Session};
 use super::failure::Failure;
+use super::resource_statements as resource_sql;
 use super::statements as sql;
 use crate::draft::Draft;
 
@@ -35,6 +36,7 @@ pub(super) struct Batch<'a> {
     consumed: Vec<&'a str>,
     parks: Parks<'a>,
     finishes: Finishes<'a>,
+    touches: Touches<'a>,
     audits: Audits<'a>,
 }
 
@@ -48,6 +50,7 @@ impl<'a> Batch<'a> {
             consumed: Vec::new(),
             parks: Parks::default(),
             finishes: Finishes::default(),
+            touches: Touches::default(),
             audits: Audits::default(),
         };
         for job in jobs {
@@ -75,8 +78,9 @@ impl<'a> Batch<'a> {
             Write::Park(park) => self.parks.add(park)?,
             Write::Finish(finish) => self.finishes.add(finish)?,
             // These are not written by the batch.
-            Write::Wish { .. } | Write::Signal { .. } => {}
+            Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_) => {}
         }
+        draft.write.touches().for_each(|touch| self.touches.add(touch));
         Ok(())
     }
 
@@ -86,6 +90,7 @@ impl<'a> Batch<'a> {
             && self.consumed.is_empty()
             && self.parks.ids.is_empty()
             && self.finishes.ids.is_empty()
+            && self.touches.ids.is_empty()
     }
 
     /// Those whose number exists already.
@@ -100,7 +105,7 @@ impl<'a> Batch<'a> {
             let answers = self.jobs.iter().map(|_| Answer::Done(Ok(Receipt::Saved))).collect();
             return Ok(Written { answers, rings: false });
         }
-        Ok(self.transaction(session).await?)
+        Ok(Box::pin(self.transaction(session)).await?)
     }
 
     /// All statements are sent before the first answer is awaited. When one fails, so do those after it, and
@@ -112,6 +117,7 @@ impl<'a> Batch<'a> {
         let unused = [&self.creates.ids as Param<'_>, &self.creates.scopes, &self.creates.keys];
         let (consumed, parks): ([Param<'_>; 1], _) = ([&self.consumed], self.parks.params());
         let (finishes, finished) = (self.finishes.params(), [&self.finishes.ids as Param<'_>]);
+        let (touches, touched) = (self.touches.params(), [&self.touches.names as Param<'_>]);
         let audits = self.audits.params();
         let tells = self.creates.owners.iter().any(Option::is_none);
         let some = |ids: &[Uuid]| !ids.is_empty();
@@ -120,11 +126,13 @@ impl<'a> Batch<'a> {
             biased;
             session.say(sql::BEGIN),
             session.query_if(!keys.is_empty(), sql::SHARE_KEYS, &lock),
+            session.query_if(some(&self.touches.ids), resource_sql::LOCK_RESOURCES, &touched),
             session.query_if(some(&self.journal.ids), sql::APPEND, &journal),
             session.query_if(some(&self.creates.ids), sql::CREATE, &creates),
             session.query_if(self.creates.may_waste_keys(), sql::UNUSE_KEYS, &unused),
             session.query_if(some(&self.phases.ids), sql::SET_PHASES, &phases),
             session.query_if(!self.consumed.is_empty(), sql::TAKE_SIGNALS, &consumed),
+            session.query_if(some(&self.touches.ids), resource_sql::TOUCH, &touches),
             session.query_if(some(&self.parks.ids), sql::PARK, &parks),
             session.query_if(some(&self.finishes.ids), sql::FINISH, &finishes),
             session.query_if(some(&self.finishes.ids), sql::PROMOTE, &finished),
@@ -132,13 +140,14 @@ impl<'a> Batch<'a> {
             session.query_if(tells, sql::TELL, &[]),
             session.say(sql::COMMIT),
         );
-        let (begun, locked, appended, created, unused, phased, consumed, parked, ..) = done;
+        let (begun, shared, locked, appended, created, unused, phased, consumed, touched, parked, ..) = done;
         let (.., finished, promoted, audited, told, committed) = done;
         begun?;
+        shared?;
         locked?;
         appended?;
         let created = created?;
-        for other in [unused, phased, consumed] {
+        for other in [unused, phased, consumed, touched] {
             other?;
         }
         let (parked, finished, promoted) = (parked?, finished?, promoted?);

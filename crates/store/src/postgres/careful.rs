@@ -1,12 +1,15 @@
-//! Writes that need a look first: wishes, signals, and creates whose key or resource somebody else has.
+//! Writes that need a look first: wishes, signals, records of resources, and creates that come with a record
+//! or whose key or resource somebody else has.
 
-use engine::store::{Create, QUEUED, Receipt, StoreError, Wish, Write};
-use engine::{OperationId, Phase, Timestamp};
+use engine::store::{Create, QUEUED, Receipt, StoreError, Touch, Wish, Write};
+use engine::{OperationId, Phase, Timestamp, Verb};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::connection::{Param, Session, Unfinished};
 use super::failure::Failure;
+use super::resource_statements as resource_sql;
+use super::resources;
 use super::statements as sql;
 use crate::draft::Draft;
 use crate::rows::{self, signed};
@@ -43,6 +46,7 @@ async fn transaction(session: &Session, drafts: &[&Draft]) -> Result<(Vec<Receip
     };
     let keys: Vec<String> = drafts.iter().filter_map(signalled).collect();
     session.query_if(!keys.is_empty(), sql::LOCK_KEYS, &[&keys]).await?;
+    resources::lock(session, drafts).await?;
     let mut receipts = Vec::with_capacity(drafts.len());
     let mut rings = false;
     for draft in drafts {
@@ -60,6 +64,7 @@ async fn one(session: &Session, draft: &Draft) -> Result<Ruled, Failure> {
         Write::Create(create) => contested_create(session, create, &draft.body).await,
         Write::Wish { id, wish } => wished(session, *id, wish).await,
         Write::Signal { key, payload, at } => signalled(session, key, payload, *at).await,
+        Write::Resource(write) => Ok((resources::write_alone(session, write).await?, false)),
         Write::Append(_) | Write::Park(_) | Write::Finish(_) => {
             Err(Failure::Data(StoreError::Refused("this write needs no care".into())))
         }
@@ -74,23 +79,47 @@ async fn contested_create(session: &Session, create: &Create, body: &str) -> Res
     if let Some(receipt) = take_key(session, create).await? {
         return Ok((receipt, false));
     }
+    if !resources::fit(session, create.subject.iter().chain(&create.beside)).await? {
+        return refused(session, create, Receipt::Changed).await;
+    }
     for _ in 0..LOOKS_MAX {
         let holder = holder(session, create.resource.as_deref()).await?;
         if let (Some(holder), false) = (holder, create.queue) {
-            if let Some(same) = &create.idempotency {
-                session.execute(sql::UNUSE_KEY, &[&same.scope, &same.key, &create.id.0]).await?;
-            }
-            return Ok((Receipt::Busy(holder), false));
+            return refused(session, create, Receipt::Busy(holder)).await;
         }
         let queued = holder.is_some();
         if insert(session, create, queued).await? {
             let (seq, at) = (signed(create.event.seq)?, create.event.at.0);
             let event: [Param<'_>; 4] = [&vec![create.id.0], &vec![seq], &vec![at], &vec![body]];
             session.execute(sql::APPEND, &event).await?;
-            return Ok((Receipt::Saved, !queued && create.owner.is_none()));
+            let frees = alongside(session, create).await?;
+            return Ok((Receipt::Saved, frees || (!queued && create.owner.is_none())));
         }
     }
     Err(too_busy())
+}
+
+/// A key is not used up by an operation that is not made.
+async fn refused(session: &Session, create: &Create, receipt: Receipt) -> Result<Ruled, Failure> {
+    if let Some(same) = &create.idempotency {
+        session.execute(sql::UNUSE_KEY, &[&same.scope, &same.key, &create.id.0]).await?;
+    }
+    Ok((receipt, false))
+}
+
+/// What becomes true together with a new operation. Answers whether something is free to be claimed.
+async fn alongside(session: &Session, create: &Create) -> Result<bool, Failure> {
+    let frees = match &create.supersedes {
+        Some((other, wish)) => wished(session, *other, wish).await?.1,
+        None => false,
+    };
+    if let Some(write) = &create.subject {
+        resources::write(session, write, Some((create.id, &create.workflow))).await?;
+    }
+    if let Some(write) = &create.beside {
+        resources::write(session, write, None).await?;
+    }
+    Ok(frees)
 }
 
 /// The answer when the key was used before.
@@ -143,6 +172,13 @@ async fn insert(session: &Session, create: &Create, queued: bool) -> Result<bool
 }
 
 async fn wished(session: &Session, id: OperationId, wish: &Wish) -> Result<Ruled, Failure> {
+    // Only a cancel takes an operation out of its queue.
+    let cancels = wish.verb == Verb::Cancel;
+    let queues_for = session.query_if(cancels, sql::QUEUES_FOR, &[&id.0]).await?;
+    let queues_for: Option<&str> = queues_for.first().and_then(|row| row.get(0));
+    if let Some(name) = queues_for {
+        resources::lock_one(session, name).await?;
+    }
     for _ in 0..LOOKS_MAX {
         if let Some(row) = session.query(sql::STANDING, &[&id.0]).await?.first() {
             let standing =
@@ -154,6 +190,9 @@ async fn wished(session: &Session, id: OperationId, wish: &Wish) -> Result<Ruled
             let text = rows::wish_text(wish)?;
             let change: [Param<'_>; 5] = [&id.0, &text, &wish.at.0, &heard.leaves_queue, &heard.wakes];
             session.execute(sql::WISH, &change).await?;
+            if let Some(name) = queues_for.filter(|_| heard.leaves_queue) {
+                resources::touch(session, Touch::left_queue(name, id, wish.at)).await?;
+            }
             return Ok((Receipt::Saved, heard.wakes));
         }
         if let Some(ruled) = revived(session, id.0, wish).await? {
@@ -180,7 +219,11 @@ async fn revived(session: &Session, id: Uuid, wish: &Wish) -> Result<Option<Rule
         Ok(revived) => revived,
         Err(receipt) => return Ok(Some((receipt, false))),
     };
-    if let Some(holder) = holder(session, row.get(3)).await? {
+    let resource: Option<&str> = row.get(3);
+    if let Some(name) = resource {
+        resources::lock_one(session, name).await?;
+    }
+    if let Some(holder) = holder(session, resource).await? {
         return Ok(Some((Receipt::Busy(holder), false)));
     }
     let text = rows::wish_text(wish)?;
@@ -190,6 +233,9 @@ async fn revived(session: &Session, id: Uuid, wish: &Wish) -> Result<Option<Rule
         return Ok(None);
     }
     session.execute(sql::UNARCHIVE, &[&id]).await?;
+    if let Some(name) = resource {
+        session.execute(resource_sql::REVIVE_RESOURCE, &[&name, &id, &wish.at.0]).await?;
+    }
     Ok(Some((Receipt::Saved, true)))
 }
 

@@ -1,7 +1,7 @@
 //! What a batch writes, as arrays: one for each column.
 
-use engine::AuditRow;
-use engine::store::{Create, Finish, Park, StoreError};
+use engine::store::{Create, Finish, Park, Portrait, StoreError, Touch};
+use engine::{AuditRow, Phase};
 use uuid::Uuid;
 
 use super::connection::Param;
@@ -194,6 +194,60 @@ impl<'a> Finishes<'a> {
             &self.seqs,
         ]
     }
+}
+
+/// What writes do to the records of their resources.
+#[derive(Default)]
+pub(super) struct Touches<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) ids: Vec<Uuid>,
+    pub(super) nodes: Vec<Option<Uuid>>,
+    pub(super) epochs: Vec<Option<i64>>,
+    pub(super) kinds: Vec<Option<&'a str>>,
+    pub(super) records: Vec<Option<&'a str>>,
+    pub(super) gone_ats: Vec<Option<i64>>,
+    pub(super) due_ats: Vec<Option<i64>>,
+    pub(super) phases: Vec<Option<&'a str>>,
+    pub(super) ats: Vec<i64>,
+    pub(super) labels: Vec<Option<String>>,
+}
+
+impl<'a> Touches<'a> {
+    pub(super) fn add(&mut self, touch: Touch<'a>) {
+        let portrait = touch.portrait;
+        self.names.push(touch.name);
+        self.ids.push(touch.operation.0);
+        self.nodes.push(touch.hold.map(|hold| hold.node.0));
+        self.epochs.push(touch.hold.map(|hold| hold.epoch));
+        self.kinds.push(portrait.map(|portrait| portrait.kind.as_str()));
+        self.records.push(portrait.map(|portrait| portrait.record.as_str()));
+        self.gone_ats.push(portrait.and_then(|portrait| portrait.gone_at).map(|at| at.0));
+        self.due_ats.push(portrait.and_then(|portrait| portrait.due_at).map(|at| at.0));
+        self.phases.push(touch.settles.map(Phase::as_str));
+        self.ats.push(touch.at.0);
+        self.labels.push(portrait.map(labels_text));
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 11] {
+        [
+            &self.names,
+            &self.ids,
+            &self.nodes,
+            &self.epochs,
+            &self.kinds,
+            &self.records,
+            &self.gone_ats,
+            &self.due_ats,
+            &self.phases,
+            &self.ats,
+            &self.labels,
+        ]
+    }
+}
+
+/// Pairs of key and value as JSON: the labels of one resource are one value of a column.
+pub(super) fn labels_text(portrait: &Portrait) -> String {
+    serde_json::json!(portrait.labels).to_string()
 }
 
 #[derive(Default)]

@@ -20,6 +20,7 @@ use super::batch::{Answer, Batch};
 use super::careful;
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Target};
 use super::failure::Failure;
+use super::resource_statements as resource_sql;
 use super::statements as sql;
 use crate::draft::Draft;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
@@ -65,6 +66,14 @@ pub(super) const COMMITTER: Role = Role {
         sql::UNARCHIVE,
         sql::WAKE,
         sql::SIGNAL,
+        sql::QUEUES_FOR,
+        resource_sql::LOCK_NAMES,
+        resource_sql::LOCK_RESOURCES,
+        resource_sql::VERSIONS,
+        resource_sql::ADD_RESOURCE,
+        resource_sql::CHANGE_RESOURCE,
+        resource_sql::REVIVE_RESOURCE,
+        resource_sql::TOUCH,
     ],
 };
 
@@ -95,7 +104,23 @@ impl Work {
 
     /// What needs a look before it is written, and so is done one after the other.
     fn needs_care(&self) -> bool {
-        matches!(self, Work::Write(Draft { write: Write::Wish { .. } | Write::Signal { .. }, .. }))
+        match self.draft().map(|draft| &draft.write) {
+            Some(Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_)) => true,
+            Some(Write::Create(create)) => {
+                create.subject.is_some() || create.beside.is_some() || create.supersedes.is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this touches the record of one of these resources. Those that it touches are among them from
+    /// now on.
+    fn touches_again(&self, names: &mut HashSet<String>) -> bool {
+        let mut again = false;
+        for touch in self.draft().into_iter().flat_map(|draft| draft.write.touches()) {
+            again |= !names.insert(touch.name.to_owned());
+        }
+        again
     }
 
     fn spread(&self) -> usize {
@@ -103,6 +128,7 @@ impl Work {
         match self {
             Work::Write(Draft { write: Write::Wish { id, .. }, .. }) => id.hash(&mut hasher),
             Work::Write(Draft { write: Write::Signal { key, .. }, .. }) => key.hash(&mut hasher),
+            Work::Write(Draft { write: Write::Resource(write), .. }) => write.name.hash(&mut hasher),
             other => other.operation().hash(&mut hasher),
         }
         usize::try_from(hasher.finish() >> 32).unwrap_or_default()
@@ -214,7 +240,7 @@ impl Desk {
         }
     }
 
-    /// Everything that is queued, up to a limit, with no operation twice.
+    /// Everything that is queued, up to a limit, with no operation and no touched resource twice.
     async fn gather(&mut self) -> Option<Vec<Job>> {
         let first = match self.waiting.pop_front() {
             Some(job) => job,
@@ -222,11 +248,14 @@ impl Desk {
         };
         let mut weight = first.work.weight();
         let mut seen: HashSet<Uuid> = first.work.operation().into_iter().collect();
+        let mut touched = HashSet::new();
+        first.work.touches_again(&mut touched);
         let mut batch = vec![first];
         let mut left = VecDeque::new();
         while batch.len() < BATCH_WRITES_MAX && weight < BATCH_BYTES_MAX {
             let Some(job) = self.waiting.pop_front().or_else(|| self.jobs.try_recv().ok()) else { break };
-            if job.work.operation().is_some_and(|id| !seen.insert(id)) {
+            let is_second = job.work.operation().is_some_and(|id| !seen.insert(id));
+            if is_second || job.work.touches_again(&mut touched) {
                 left.push_back(job);
                 continue;
             }

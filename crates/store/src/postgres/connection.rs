@@ -54,6 +54,16 @@ pub(super) const BY_KEY: &str = "
     set enable_hashjoin = off;
     set enable_mergejoin = off;
 ";
+/// For searches that say themselves where to begin: go through an index in its order and look the rest up.
+pub(super) const IN_ORDER: &str = "
+    set plan_cache_mode = force_custom_plan;
+    set enable_seqscan = off;
+    set enable_bitmapscan = off;
+    set enable_hashjoin = off;
+    set enable_mergejoin = off;
+    set enable_sort = off;
+    set max_parallel_workers_per_gather = 0;
+";
 /// For lists, where the best plan depends on the filters.
 pub(super) const BY_FILTER: &str = "
     set plan_cache_mode = force_custom_plan;
@@ -224,7 +234,7 @@ impl Session {
     /// A statement that is run once and not worth preparing.
     pub(super) async fn query_text(
         &self,
-        sql: &'static str,
+        sql: &str,
         params: &[(Param<'_>, Type)],
     ) -> Result<Vec<Row>, Error> {
         self.client.query_typed(sql, params).await
@@ -321,6 +331,17 @@ impl Line {
         }
         let session = self.session().await?;
         session.in_time(READ_TIMEOUT, session.query(sql, params)).await?.map_err(fault)
+    }
+
+    /// Asks what was put together for this one question, in one round trip.
+    pub(super) async fn ask(&self, sql: &str, params: &[(Param<'_>, Type)]) -> Result<Vec<Row>, StoreError> {
+        let session = self.session().await?;
+        match session.in_time(READ_TIMEOUT, session.query_text(sql, params)).await? {
+            Err(error) if error.as_db_error().is_none() && session.is_closed() => {}
+            answer => return answer.map_err(fault),
+        }
+        let session = self.session().await?;
+        session.in_time(READ_TIMEOUT, session.query_text(sql, params)).await?.map_err(fault)
     }
 
     /// One statement that changes something.

@@ -46,6 +46,33 @@ pub(super) const LIST: &str = concat!(
 );
 pub(super) const JOURNAL: &str =
     "select seq, at, body from journal where operation = $1 and seq > $2 order by seq limit $3";
+/// A row of a resource, as `resource_list` takes it apart.
+macro_rules! resource {
+    () => {
+        "r.number, r.name, r.kind, r.tenant, r.version, r.record, r.operation, r.workflow, r.phase,
+        r.created_at, r.updated_at, r.gone_at, r.due_at"
+    };
+}
+pub(super) use resource;
+
+pub(super) const RESOURCE: &str = concat!("select ", resource!(), " from resources r where r.name = $1");
+/// How many resources each value of a label and each state fits, up to a limit. A state has no place.
+pub(super) const SIZES: &str = "
+    select a.place, s.size from unnest($3::int8[], $4::text[], $5::text[]) as a (place, key, value)
+    cross join lateral (
+        select count(*) as size from (
+            select 1 from resource_labels l
+            where l.kind = $1 and l.gone = any($2::bool[]) and l.key = a.key and l.value = a.value limit $6
+        ) as few
+    ) as s
+    union all
+    select null, s.size from unnest($7::text[], $8::text[]) as a (workflow, phase)
+    cross join lateral (
+        select count(*) as size from (
+            select 1 from resources r
+            where r.kind = $1 and r.gone_at is null and r.workflow = a.workflow and r.phase = a.phase limit $6
+        ) as few
+    ) as s";
 pub(super) const STATS: &str = concat!(
     "select
         (select count(*) from (select 1 from operations where owner is not null limit $2) as a),
@@ -76,6 +103,13 @@ pub(super) const PRUNE: &str = "
         delete from signals where at < $1
     ), log as (
         delete from audit where n in (select n from audit where at < $1 order by at limit $2)
+    ), gone as (
+        delete from resources where number in (
+            select number from resources where gone_at < $1 order by gone_at limit $2 for update skip locked
+        )
+        returning number
+    ), labels as (
+        delete from resource_labels l using gone where l.number = gone.number
     )
     select count(*) from old";
 

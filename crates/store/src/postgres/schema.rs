@@ -9,7 +9,10 @@ use super::statements::{BEGIN, COMMIT};
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 1] = [(1, include_str!("../../migrations/postgres/0001_init.sql"))];
+const MIGRATIONS: [(u32, &str); 2] = [
+    (1, include_str!("../../migrations/postgres/0001_init.sql")),
+    (2, include_str!("../../migrations/postgres/0002_resources.sql")),
+];
 
 /// Two processes that start at the same moment change the schema one after the other.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtext('provision_engine schema'))";

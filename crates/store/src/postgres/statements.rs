@@ -182,6 +182,8 @@ pub(super) const WISH: &str = "
         queued = queued and not $4,
         due_at = case when $5 then $3 else due_at end
     where id = $1";
+/// Before it leaves the queue. Nothing begins to queue later, so this needs no lock.
+pub(super) const QUEUES_FOR: &str = "select resource from operations where id = $1 and queued";
 pub(super) const FINISHED: &str =
     "select phase, created_at, deadline_at, resource from archive where id = $1 for update";
 pub(super) const IS_THERE: &str =

@@ -6,8 +6,14 @@ use super::connection::{Role, Session};
 use super::*;
 use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-const ROLES: [Role; 5] =
-    [committer::COMMITTER, claim::CLAIMER, pulse::PULSE, reader::READER, reader::ERRANDS];
+const ROLES: [Role; 6] = [
+    committer::COMMITTER,
+    claim::CLAIMER,
+    pulse::PULSE,
+    reader::READER,
+    reader::ERRANDS,
+    resource_list::LISTER,
+];
 
 async fn started() -> (PrivatePostgres, Target) {
     let server = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
@@ -50,7 +56,7 @@ async fn every_statement_is_understood_and_no_hot_one_scans_a_table() {
 /// two indexes is taken.
 #[tokio::test]
 async fn hot_statements_use_the_right_index() {
-    let table: [(&str, &[&str]); 13] = [
+    let table: [(&str, &[&str]); 17] = [
         (statements::GIVEN, &["journal_pkey"]),
         (statements::PARK, &["operations_pkey", "signals_pkey"]),
         (statements::FINISH, &["operations_pkey"]),
@@ -59,6 +65,10 @@ async fn hot_statements_use_the_right_index() {
             statements::PROMOTE,
             &["archive_pkey", "operations_resource", "operations_queued", "operations_pkey"],
         ),
+        (resource_statements::LOCK_RESOURCES, &["resources_name_key"]),
+        (resource_statements::VERSIONS, &["resources_name_key"]),
+        (resource_statements::CHANGE_RESOURCE, &["resources_name_key", "resource_labels_number"]),
+        (resource_statements::TOUCH, &["operations_pkey", "resources_name_key", "resource_labels_number"]),
         (statements::HOLDER, &["operations_resource"]),
         (statements::WAKE, &["operations_wait_key"]),
         (statements::FREE, &["operations_owner"]),

@@ -1,12 +1,13 @@
 //! What each kind of write does to the tables.
 
-use engine::store::{Append, Create, Finish, Hold, Park, QUEUED, Receipt, StoreError, Wish, Write};
+use engine::store::{Append, Create, Finish, Hold, Park, QUEUED, Receipt, StoreError, Touch, Wish, Write};
 use engine::{Event, OperationId, Phase, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::connection::{fault, is_collision};
+use super::resources;
 use super::statements as sql;
 use super::writer::Transaction;
 use crate::draft::Draft;
@@ -14,14 +15,19 @@ use crate::rows;
 use crate::rules::{self, Finished, Standing};
 
 pub(super) fn apply(transaction: &Transaction<'_>, draft: &Draft) -> Result<Receipt, StoreError> {
-    match &draft.write {
+    let receipt = match &draft.write {
         Write::Create(new) => create(transaction, new, &draft.body),
         Write::Append(new) => append_alone(transaction, new, &draft.body),
         Write::Park(down) => park(transaction, down, &draft.body),
         Write::Finish(end) => finish(transaction, end, &draft.body),
         Write::Wish { id, wish: wanted } => wish(transaction, *id, wanted),
         Write::Signal { key, payload, at } => signal(transaction, key, payload, *at),
+        Write::Resource(write) => resources::write_alone(transaction.db, write),
+    }?;
+    for touch in draft.write.touches() {
+        resources::touch(transaction.db, &touch)?;
     }
+    Ok(receipt)
 }
 
 /// The number of an event is given once. A second time means that somebody else owns the operation.
@@ -79,6 +85,11 @@ fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<
             return Ok(rules::used_before(same, operation, &digest));
         }
     }
+    for write in [&create.subject, &create.beside].into_iter().flatten() {
+        if !resources::fits(db, write)? {
+            return Ok(Receipt::Changed);
+        }
+    }
     let holder = holder(db, create.resource.as_deref())?;
     if let (Some(holder), false) = (holder, create.queue) {
         return Ok(Receipt::Busy(holder));
@@ -113,7 +124,22 @@ fn create(transaction: &Transaction<'_>, create: &Create, body: &str) -> Result<
     if due_at.is_some() {
         transaction.ring();
     }
+    alongside(transaction, create)?;
     Ok(Receipt::Saved)
+}
+
+/// What becomes true together with a new operation.
+fn alongside(transaction: &Transaction<'_>, create: &Create) -> Result<(), StoreError> {
+    if let Some((other, wanted)) = &create.supersedes {
+        wish(transaction, *other, wanted)?;
+    }
+    if let Some(write) = &create.subject {
+        resources::write(transaction.db, write, Some((create.id, &create.workflow)))?;
+    }
+    if let Some(write) = &create.beside {
+        resources::write(transaction.db, write, None)?;
+    }
+    Ok(())
 }
 
 fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Result<Receipt, StoreError> {
@@ -197,6 +223,11 @@ fn wish(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<R
         Ok(heard) => heard,
         Err(receipt) => return Ok(receipt),
     };
+    if heard.leaves_queue
+        && let Some(name) = one(db, sql::QUEUES_FOR, [id.0.as_bytes()], |row| row.get::<_, String>(0))?
+    {
+        resources::touch(db, &Touch::left_queue(&name, id, wish.at))?;
+    }
     let text = rows::wish_text(wish)?;
     execute(db, sql::WISH, params![id.0.as_bytes(), text, wish.at.0, heard.leaves_queue, heard.wakes])?;
     if heard.wakes {
@@ -225,6 +256,9 @@ fn revive(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result
     let text = rows::wish_text(wish)?;
     execute(db, sql::REVIVE, params![id.0.as_bytes(), phase.as_str(), wish.at.0, deadline_at.0, text])?;
     execute(db, sql::UNARCHIVE, [id.0.as_bytes()])?;
+    if let Some(resource) = resource {
+        execute(db, sql::REVIVE_RESOURCE, params![resource, id.0.as_bytes(), wish.at.0])?;
+    }
     transaction.ring();
     Ok(Receipt::Saved)
 }

@@ -64,6 +64,8 @@ pub(super) const WISH: &str = "
         queued = case when ?4 then 0 else queued end,
         due_at = case when ?5 then ?3 else due_at end
     where id = ?1";
+/// Before it leaves the queue.
+pub(super) const QUEUES_FOR: &str = "select resource from operations where id = ?1 and queued = 1";
 pub(super) const FINISHED: &str =
     "select phase, created_at, deadline_at, resource from archive where id = ?1";
 pub(super) const REVIVE: &str = "
@@ -78,6 +80,75 @@ pub(super) const WAKE: &str = "update operations set due_at = ?2 where wait_key 
 pub(super) const SIGNAL: &str = "
     insert into signals (key, payload, at) values (?1, ?2, ?3)
     on conflict (key) do update set payload = excluded.payload, at = excluded.at";
+
+/// A row of a resource, as `reader` takes it apart.
+macro_rules! resource {
+    () => {
+        "r.number, r.name, r.kind, r.tenant, r.version, r.record, r.operation, r.workflow, r.phase,
+        r.created_at, r.updated_at, r.gone_at, r.due_at"
+    };
+}
+pub(super) use resource;
+
+pub(super) const VERSION: &str = "select version from resources where name = ?1";
+pub(super) const NUMBER: &str = "select number from resources where name = ?1";
+pub(super) const ADD_RESOURCE: &str = "
+    insert into resources (name, tenant, kind, record, gone_at, due_at, operation, workflow, phase, version,
+        created_at, updated_at)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, case when ?7 is not null then 'running' end, 1, ?9, ?9)";
+/// Without a portrait and without an operation only the version goes up.
+pub(super) const CHANGE_RESOURCE: &str = "
+    update resources set
+        kind = coalesce(?2, kind),
+        record = coalesce(?3, record),
+        gone_at = case when ?2 is null then gone_at else ?4 end,
+        due_at = case when ?2 is null then due_at else ?5 end,
+        operation = coalesce(?6, operation),
+        workflow = coalesce(?7, workflow),
+        phase = case when ?6 is null then phase else 'running' end,
+        version = version + 1,
+        updated_at = case when ?2 is null and ?6 is null then updated_at else ?8 end
+    where name = ?1";
+/// A portrait counts in any case, the end of an operation only where that is still the newest.
+pub(super) const TOUCH: &str = "
+    update resources set
+        kind = coalesce(?3, kind),
+        record = coalesce(?4, record),
+        gone_at = case when ?3 is null then gone_at else ?5 end,
+        due_at = case when ?3 is null then due_at else ?6 end,
+        phase = case when operation = ?2 then coalesce(?7, phase) else phase end,
+        version = version + 1,
+        updated_at = ?8
+    where name = ?1 and (?3 is not null or operation = ?2)";
+pub(super) const REVIVE_RESOURCE: &str = "
+    update resources set
+        operation = ?2,
+        workflow = (select workflow from operations where id = ?2),
+        phase = 'running',
+        version = version + 1,
+        updated_at = ?3
+    where name = ?1 and gone_at is null";
+pub(super) const LABELS: &str = "select kind, gone, key, value from resource_labels where number = ?1";
+pub(super) const UNLABEL: &str = "delete from resource_labels where number = ?1";
+pub(super) const LABEL: &str =
+    "insert into resource_labels (kind, gone, key, value, number) values (?1, ?2, ?3, ?4, ?5)";
+pub(super) const RESOURCE: &str = concat!("select ", resource!(), " from resources r where r.name = ?1");
+pub(super) const LABEL_SIZE: &str = "
+    select count(*) from (
+        select 1 from resource_labels
+        where kind = ?1 and gone in (0, ?2) and key = ?3 and value in (select value from json_each(?4))
+        limit ?5
+    )";
+pub(super) const STATES_SIZE: &str = "
+    select count(*) from (
+        select 1 from resources where kind = ?1 and gone_at is null and (workflow, phase) in (
+            select a.value, b.value from json_each(?2) a join json_each(?3) b on b.key = a.key
+        )
+        limit ?4
+    )";
+pub(super) const OLD_RESOURCES: &str =
+    "select number from resources where gone_at < ?1 order by gone_at limit ?2";
+pub(super) const PRUNE_RESOURCE: &str = "delete from resources where number = ?1";
 
 pub(super) const JOIN: &str = concat!(
     "insert into nodes (id, lease_until) values (?1, ",
@@ -201,11 +272,26 @@ pub(super) const ALL: &[&str] = &[
     PROMOTE,
     STANDING,
     WISH,
+    QUEUES_FOR,
     FINISHED,
     REVIVE,
     UNARCHIVE,
     WAKE,
     SIGNAL,
+    VERSION,
+    NUMBER,
+    ADD_RESOURCE,
+    CHANGE_RESOURCE,
+    TOUCH,
+    REVIVE_RESOURCE,
+    LABELS,
+    UNLABEL,
+    LABEL,
+    RESOURCE,
+    LABEL_SIZE,
+    STATES_SIZE,
+    OLD_RESOURCES,
+    PRUNE_RESOURCE,
     JOIN,
     FORGET_OTHERS,
     FORGET,

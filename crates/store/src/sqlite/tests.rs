@@ -4,6 +4,7 @@ use rusqlite::Connection;
 use uuid::Uuid;
 
 use super::*;
+use crate::resource_search::{FEW, Sizes, search};
 
 fn create(n: u128) -> Write {
     Write::Create(Box::new(Create {
@@ -18,6 +19,9 @@ fn create(n: u128) -> Write {
         event: Event { seq: 1, at: Timestamp(0), body: Body::Created { by: "test".into(), started: None } },
         idempotency: None,
         queue: false,
+        subject: None,
+        beside: None,
+        supersedes: None,
     }))
 }
 
@@ -92,6 +96,34 @@ fn every_statement_is_understood() {
     }
 }
 
+/// Each filter alone, as if it fitted few resources or many.
+#[test]
+fn a_page_of_resources_begins_where_it_is_short() {
+    let db = migrated();
+    let label = vec![("size".to_owned(), vec!["small".to_owned()])];
+    let any = || ResourceQuery { kind: "runtime".into(), limit: 1, ..ResourceQuery::default() };
+    let table = [
+        (any(), 0, "SEARCH r USING COVERING INDEX resources_live (kind=?)"),
+        (ResourceQuery { tenant: Some("acme".into()), ..any() }, 0, "COVERING INDEX resources_live (kind=?)"),
+        (ResourceQuery { after: Some(1), ..any() }, 0, "COVERING INDEX resources_live (kind=? AND number>?)"),
+        (ResourceQuery { labels: label.clone(), ..any() }, 1, "SEARCH resource_labels USING PRIMARY KEY"),
+        (ResourceQuery { labels: label, ..any() }, FEW, "COVERING INDEX resources_live (kind=?)"),
+        (ResourceQuery { states: vec![("a".into(), vec![])], ..any() }, 1, "COVERING INDEX resources_state"),
+        (ResourceQuery { states: vec![("a".into(), vec![])], ..any() }, FEW, "COVERING INDEX resources_live"),
+        (ResourceQuery { due_by: Some(Timestamp(1)), ..any() }, 0, "resources_due (kind=? AND due_at<?)"),
+        (
+            ResourceQuery { names: vec!["a".into()], ..any() },
+            0,
+            "SEARCH resources USING COVERING INDEX sqlite_autoindex",
+        ),
+    ];
+    for (query, size, expect) in table {
+        let sizes = Sizes { labels: vec![size; query.labels.len()], states: size };
+        let (text, _) = search::<resource_list::Sqlite>(&query, &sizes, "r.number");
+        check_plan(&db, &text, expect);
+    }
+}
+
 #[track_caller]
 fn check_plan(db: &Connection, sql: &str, expect: &str) {
     let mut statement = db.prepare(&format!("explain query plan {sql}")).unwrap();
@@ -116,6 +148,9 @@ fn hot_statements_use_their_indexes() {
     check_plan(&db, statements::FREE, "operations_owner");
     check_plan(&db, statements::OLD, "archive_finished");
     check_plan(&db, statements::PRUNE_KEY, "idempotency_operation");
+    check_plan(&db, statements::OLD_RESOURCES, "resources_gone");
+    check_plan(&db, statements::UNLABEL, "resource_labels_number");
+    check_plan(&db, statements::STATES_SIZE, "resources_state");
     for index in ["owner", "due", "idle", "stuck"] {
         check_plan(&db, statements::STATS, &format!("operations_{index}"));
     }

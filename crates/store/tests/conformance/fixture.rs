@@ -61,6 +61,9 @@ pub(crate) fn plain(tenant: &str) -> Create {
         event: event(1, Body::Created { by: "test".into(), started: None }),
         idempotency: None,
         queue: false,
+        subject: None,
+        beside: None,
+        supersedes: None,
     }
 }
 
@@ -94,7 +97,7 @@ pub(crate) async fn start(store: &dyn Store, node: NodeId, new: Create) -> Hold 
 }
 
 pub(crate) fn append_of(id: OperationId, event: Event) -> Write {
-    Write::Append(Append { id, event, phase: None, consumes: None })
+    Write::Append(Append { id, event, phase: None, consumes: None, portrait: None })
 }
 
 pub(crate) async fn append(store: &dyn Store, id: OperationId, seq: u32) -> Result<Receipt, StoreError> {
@@ -107,12 +110,14 @@ pub(crate) fn park_of(hold: Hold) -> Park {
         hold,
         event: None,
         phase: Phase::Waiting,
+        at: at(40),
         due_at: Some(at(50)),
         key: None,
         step: None,
         reason: None,
         memory: None,
         heard: None,
+        portrait: None,
     }
 }
 
@@ -129,6 +134,8 @@ pub(crate) fn finish_of(hold: Hold, seq: u32) -> Finish {
         at: at(100),
         memory: r#"{"facts":{}}"#.into(),
         seq,
+        settles: None,
+        portrait: None,
     }
 }
 

@@ -26,7 +26,13 @@ pub(crate) async fn a_number_is_given_once(store: &dyn Whole) {
 pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn Whole) {
     let node = joined(store).await;
     let hold = running(store, node).await;
-    let write = Append { id: hold.id, event: stepped(2), phase: Some(Phase::Undoing), consumes: None };
+    let write = Append {
+        id: hold.id,
+        event: stepped(2),
+        phase: Some(Phase::Undoing),
+        consumes: None,
+        portrait: None,
+    };
     store.commit(Write::Append(write.clone())).await.unwrap();
     assert_eq!(phase(store, hold.id).await, Phase::Undoing);
     let refused = Append { phase: Some(Phase::Paused), ..write };

@@ -13,8 +13,11 @@ mod postgres_only;
 mod postgres_outages;
 mod random;
 mod reading;
+mod resource_lists;
+mod resources;
 mod signalling;
 mod sqlite_only;
+mod superseding;
 mod wishing;
 
 /// Makes three tests of each case.
@@ -99,6 +102,33 @@ on_every_store! {
         stats_count_what_there_is,
         old_operations_are_removed_with_all_that_is_theirs,
         the_database_answers;
+    resources:
+        a_record_is_there_as_it_was_written,
+        whoever_looked_too_long_ago_changes_nothing,
+        what_is_absent_needs_a_portrait,
+        an_operation_is_accepted_together_with_its_record,
+        a_key_counts_more_than_a_change_and_that_more_than_a_busy_resource,
+        another_resource_must_be_as_it_was,
+        events_parks_and_ends_say_what_the_resource_looks_like,
+        a_portrait_of_what_is_not_there_is_ignored,
+        who_was_declared_dead_portrays_nothing,
+        an_end_settles_the_record_of_its_newest_operation_only,
+        a_retry_makes_an_operation_the_newest_again,
+        tombstones_are_there_until_they_are_old;
+    superseding:
+        whoever_is_superseded_hears_it_and_then_the_next_has_its_turn,
+        whoever_is_superseded_is_woken,
+        one_that_queues_is_superseded_before_it_began,
+        who_cannot_be_superseded_any_longer_is_no_obstacle,
+        a_refused_create_supersedes_nobody,
+        a_cancel_in_the_queue_settles_the_record,
+        fifty_who_want_to_be_the_first_make_one_resource,
+        fifty_who_saw_the_same_version_write_once,
+        ends_and_new_operations_of_the_same_resources_leave_nobody_waiting;
+    resource_lists:
+        every_filter_finds_what_a_plain_look_finds,
+        pages_of_resources_have_no_gap_and_no_double,
+        what_is_due_comes_in_the_order_of_its_time;
     access:
         a_token_is_found_by_its_digest_until_it_is_removed,
         the_audit_log_is_newest_first,

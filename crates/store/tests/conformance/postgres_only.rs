@@ -13,6 +13,7 @@ use uuid::Uuid;
 use crate::crowd::{finishes_meet_cancels, finishes_meet_creates};
 use crate::fixture::*;
 use crate::house::{COMMITTERS, new_database};
+use crate::superseding::ends_meet_successors;
 
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
@@ -130,6 +131,9 @@ async fn nobody_is_forgotten_between_two_processes() {
     let url = new_database();
     let (one, two) = (open(&url).await, open(&url).await);
     finishes_meet_cancels(&*one, &*two).await;
+    let url = new_database();
+    let (one, two) = (open(&url).await, open(&url).await);
+    ends_meet_successors(&*one, &*two).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -285,7 +289,7 @@ async fn the_schema_is_made_once_whoever_asks() {
     let url = new_database();
     let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
     let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
-    assert_eq!(made, [1]);
+    assert_eq!(made, [1, 2]);
     assert_eq!(PostgresStore::migrate(&url).await, Ok(Vec::new()));
     drop(open(&url).await);
 }

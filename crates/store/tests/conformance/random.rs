@@ -1,30 +1,34 @@
 //! Long random lives, lived twice: once in the store and once in memory.
 
 use engine::store::{
-    Append, Create, Finish, Hold, MemoryStore, Park, Query, Receipt, Store, StoreError, Summary, Write,
+    Append, Create, Expect, Finish, Hold, MemoryStore, Park, Portrait, Query, Receipt, ResourceQuery,
+    ResourceWrite, Store, StoreError, Summary, Write,
 };
 use engine::{Body, NodeId, OperationId, Phase, Verb};
 
 use crate::fixture::*;
 use crate::house::Whole;
+use crate::resources::{portrait, resource_write};
 
 /// A row of numbers that is the same in every run.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from((self.0 >> 33) % sides as u64).unwrap()
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.roll(100) < percent
     }
 
-    fn one_of<T: Copy>(&mut self, things: &[T]) -> T {
+    pub(crate) fn one_of<T: Copy>(&mut self, things: &[T]) -> T {
         things[self.roll(things.len())]
     }
 }
+
+const NAMES: [&str; 4] = ["vm-1", "vm-2", "vm-3", "vm-4"];
 
 /// Two stores that must not be told apart.
 struct Twins<'a> {
@@ -46,7 +50,7 @@ pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
         Twins { store, memory, dice: Dice(42), node, held: Vec::new(), ids: Vec::new(), second: 1 };
     for round in 0..1500 {
         twins.second += 1;
-        match twins.dice.roll(12) {
+        match twins.dice.roll(13) {
             0..3 => twins.create().await,
             3..5 => twins.append().await,
             5..7 => twins.park().await,
@@ -54,6 +58,7 @@ pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
             8 => twins.wish().await,
             9 => twins.signal().await,
             10 => twins.claim().await,
+            11 => twins.write_resource().await,
             _ if round % 5 == 0 => twins.rejoin().await,
             _ => twins.stale().await,
         }
@@ -80,10 +85,23 @@ impl Twins<'_> {
         let mut new = Create { created_at: at(self.second), queue: self.dice.chance(50), ..plain(tenant) };
         new.owner = self.dice.chance(50).then_some(self.node);
         if self.dice.chance(60) {
-            new = on(self.dice.one_of(&["vm-1", "vm-2", "vm-3", "vm-4"]), new);
+            new = on(self.dice.one_of(&NAMES), new);
         }
         if self.dice.chance(30) {
             new = keyed(&format!("{}", self.dice.roll(30)), self.dice.one_of(&["one", "two"]), new);
+        }
+        if let (Some(name), true) = (new.resource.clone(), self.dice.chance(60)) {
+            new.subject = Some(self.resource_write(&name).await);
+        }
+        if self.dice.chance(10) {
+            let name = self.dice.one_of(&NAMES);
+            let beside = self.resource_write(name).await;
+            new.beside =
+                Some(ResourceWrite { portrait: None, ..beside }).filter(|write| write.check().is_ok());
+        }
+        if !self.ids.is_empty() && self.dice.chance(10) {
+            let verb = self.dice.one_of(&[Verb::Cancel, Verb::Cancel, Verb::Retry]);
+            new.supersedes = Some((self.dice.one_of(&self.ids), wish_of(verb, self.second)));
         }
         let (id, owner) = (new.id, new.owner);
         if self.both(Write::Create(Box::new(new))).await == Ok(Receipt::Saved) {
@@ -95,6 +113,34 @@ impl Twins<'_> {
         }
     }
 
+    fn portrait(&mut self) -> Portrait {
+        let mut portrait =
+            portrait(&self.second.to_string(), &[("size", self.dice.one_of(&["small", "big"]))]);
+        portrait.gone_at = self.dice.chance(10).then(|| at(self.second));
+        portrait.due_at = self.dice.chance(30).then(|| at(self.second + 9));
+        portrait
+    }
+
+    /// Mostly by somebody who knows what is there.
+    async fn resource_write(&mut self, name: &str) -> ResourceWrite {
+        let version = self.memory.resource(name).await.unwrap().map(|row| row.version);
+        let lags = i64::from(self.dice.chance(10));
+        let expect = version.map_or(Expect::Absent, |version| Expect::Version(version - lags));
+        let portrait = (version.is_none() || self.dice.chance(50)).then(|| self.portrait());
+        ResourceWrite { at: at(self.second), ..resource_write(name, expect, portrait) }
+    }
+
+    async fn portrait_of(&mut self, hold: Hold) -> Option<(String, Portrait)> {
+        let resource = self.memory.show(hold.id).await.unwrap().unwrap().summary.resource?;
+        self.dice.chance(40).then(|| (resource, self.portrait()))
+    }
+
+    async fn write_resource(&mut self) {
+        let name = self.dice.one_of(&NAMES);
+        let write = self.resource_write(name).await;
+        self.both(Write::Resource(Box::new(write))).await.unwrap();
+    }
+
     async fn append(&mut self) {
         if self.held.is_empty() {
             return;
@@ -104,7 +150,8 @@ impl Twins<'_> {
         let (hold, seq) = self.held[n];
         let phase = self.dice.chance(20).then_some(Phase::Undoing);
         let consumes = self.key();
-        let write = Append { id: hold.id, event: stepped(seq), phase, consumes };
+        let portrait = self.portrait_of(hold).await.map(Box::new);
+        let write = Append { id: hold.id, event: stepped(seq), phase, consumes, portrait };
         self.both(Write::Append(write)).await.unwrap();
     }
 
@@ -130,6 +177,7 @@ impl Twins<'_> {
         let n = self.dice.roll(self.held.len());
         let (hold, seq) = self.held.swap_remove(n);
         let mut park = self.random_park(hold, seq);
+        park.portrait = self.portrait_of(hold).await;
         let wish = self.memory.show(hold.id).await.unwrap().unwrap().summary.wish;
         if let (Some(wish), true) = (wish, self.dice.chance(50)) {
             park.heard = Some(wish.at);
@@ -145,7 +193,9 @@ impl Twins<'_> {
         let (hold, seq) = self.held.swap_remove(n);
         let phase = self.dice.one_of(&[Phase::Succeeded, Phase::Failed, Phase::Undone, Phase::Cancelled]);
         let cause = self.dice.chance(50).then(|| "because".into());
-        let end = Finish { phase, cause, at: at(self.second), ..finish_of(hold, seq + 1) };
+        let portrait = self.portrait_of(hold).await;
+        let settles = self.memory.show(hold.id).await.unwrap().unwrap().summary.resource;
+        let end = Finish { phase, cause, at: at(self.second), settles, portrait, ..finish_of(hold, seq + 1) };
         self.both(Write::Finish(Box::new(end))).await.unwrap();
     }
 
@@ -211,6 +261,24 @@ impl Twins<'_> {
         assert_eq!(self.both(write).await, Err(StoreError::Fenced));
     }
 
+    /// Numbers may have gaps; their order is the same.
+    async fn compare_resources(&self) {
+        for also_gone in [false, true] {
+            let labels = vec![("size".to_owned(), vec!["small".to_owned()])];
+            for labels in [vec![], labels] {
+                let kind = "runtime".to_owned();
+                let query =
+                    ResourceQuery { kind, labels, also_gone, limit: 10, counts: true, ..Default::default() };
+                let mut found = self.store.resources(&query).await.unwrap();
+                let mut expect = self.memory.resources(&query).await.unwrap();
+                for row in found.rows.iter_mut().chain(&mut expect.rows) {
+                    row.number = 0;
+                }
+                assert_eq!(found, expect);
+            }
+        }
+    }
+
     async fn compare(&self) {
         let query = Query { limit: 10_000, ..Query::default() };
         let expect = self.memory.list(&query).await.unwrap();
@@ -221,6 +289,7 @@ impl Twins<'_> {
             let journals = (self.store.journal(id, 0, 1000).await, self.memory.journal(id, 0, 1000).await);
             assert_eq!(journals.0, journals.1);
         }
+        self.compare_resources().await;
         let now = at(self.second);
         let (stats, wanted) = (self.store.stats(now).await.unwrap(), self.memory.stats(now).await.unwrap());
         assert_eq!((stats.owned, stats.waiting, stats.due), (wanted.owned, wanted.waiting, wanted.due));

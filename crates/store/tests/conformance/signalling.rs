@@ -50,7 +50,13 @@ pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn
     let hold = running(store, node).await;
     signal(store, "built", 7, 5).await;
     signal(store, "started", 8, 5).await;
-    let taken = Append { id: hold.id, event: stepped(2), phase: None, consumes: Some("built".into()) };
+    let taken = Append {
+        id: hold.id,
+        event: stepped(2),
+        phase: None,
+        consumes: Some("built".into()),
+        portrait: None,
+    };
     store.commit(Write::Append(taken)).await.unwrap();
     park(store, waiting(hold, "built")).await.unwrap();
     assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)));

@@ -1,0 +1,56 @@
+//! API tokens, the audit log and shared values, in memory.
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use crate::access::{AccessStore, AuditRow, TokenRow};
+use crate::store::StoreError;
+
+#[async_trait]
+impl AccessStore for MemoryStore {
+    async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let taken = tables.tokens.iter().any(|other| other.name == token.name);
+        if !taken {
+            tables.tokens.push(token.clone());
+        }
+        Ok(!taken)
+    }
+
+    async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError> {
+        Ok(self.tables().tokens.iter().find(|token| token.digest == digest).cloned())
+    }
+
+    async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        Ok(self.tables().tokens.clone())
+    }
+
+    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let before = tables.tokens.len();
+        tables.tokens.retain(|token| token.name != name);
+        Ok(tables.tokens.len() < before)
+    }
+
+    async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.tables().shared.get(name).cloned())
+    }
+
+    async fn share(&self, name: &str, before: Option<&str>, value: &str) -> Result<bool, StoreError> {
+        let mut tables = self.tables();
+        let is_same = tables.shared.get(name).map(String::as_str) == before;
+        if is_same {
+            tables.shared.insert(name.to_owned(), value.to_owned());
+        }
+        Ok(is_same)
+    }
+
+    async fn audit(&self, row: &AuditRow) -> Result<(), StoreError> {
+        self.tables().audit.push(row.clone());
+        Ok(())
+    }
+
+    async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
+        Ok(self.tables().audit.iter().rev().take(limit).cloned().collect())
+    }
+}

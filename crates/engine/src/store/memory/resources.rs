@@ -1,0 +1,146 @@
+//! The records of resources, in memory.
+
+use std::collections::BTreeMap;
+
+use crate::clock::Timestamp;
+use crate::ids::OperationId;
+use crate::phase::Phase;
+use crate::store::{
+    Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, StoreError, Touch,
+};
+
+#[derive(Default)]
+pub(super) struct Resources {
+    by_name: BTreeMap<String, Kept>,
+    /// How many were ever made.
+    made: i64,
+}
+
+struct Kept {
+    row: ResourceRow,
+    labels: Vec<(String, String)>,
+}
+
+impl Kept {
+    fn wear(&mut self, portrait: &Portrait) {
+        self.row.kind.clone_from(&portrait.kind);
+        self.row.record.clone_from(&portrait.record);
+        self.row.gone_at = portrait.gone_at;
+        self.row.due_at = portrait.due_at;
+        self.labels.clone_from(&portrait.labels);
+    }
+
+    fn touched(&mut self, at: Timestamp) {
+        self.row.version += 1;
+        self.row.updated_at = at;
+    }
+}
+
+impl Resources {
+    pub(super) fn fits(&self, write: &ResourceWrite) -> Result<bool, StoreError> {
+        write.check()?;
+        let version = self.by_name.get(&write.name).map(|kept| kept.row.version);
+        Ok(match write.expect {
+            Expect::Absent => version.is_none(),
+            Expect::Version(expected) => version == Some(expected),
+        })
+    }
+
+    /// Writes what fits, with the operation that it was accepted for.
+    pub(super) fn write(&mut self, write: &ResourceWrite, operation: Option<(OperationId, &str)>) {
+        let kept = match (self.by_name.get_mut(&write.name), &write.portrait) {
+            (Some(kept), Some(portrait)) => {
+                kept.wear(portrait);
+                kept.touched(write.at);
+                kept
+            }
+            (Some(kept), None) => {
+                let at = if operation.is_some() { write.at } else { kept.row.updated_at };
+                kept.touched(at);
+                kept
+            }
+            (None, portrait) => {
+                let Some(portrait) = portrait else { return };
+                self.made += 1;
+                let row = ResourceRow {
+                    number: self.made,
+                    name: write.name.clone(),
+                    kind: portrait.kind.clone(),
+                    tenant: write.tenant.clone(),
+                    version: 1,
+                    record: portrait.record.clone(),
+                    operation: None,
+                    workflow: None,
+                    phase: None,
+                    created_at: write.at,
+                    updated_at: write.at,
+                    gone_at: portrait.gone_at,
+                    due_at: portrait.due_at,
+                };
+                let labels = portrait.labels.clone();
+                self.by_name.entry(write.name.clone()).or_insert(Kept { row, labels })
+            }
+        };
+        if let Some((id, workflow)) = operation {
+            kept.row.operation = Some(id);
+            kept.row.workflow = Some(workflow.to_owned());
+            kept.row.phase = Some(Phase::Running);
+        }
+    }
+
+    pub(super) fn touch(&mut self, touch: &Touch<'_>) {
+        let Some(kept) = self.by_name.get_mut(touch.name) else { return };
+        let settles = touch.settles.filter(|_| kept.row.operation == Some(touch.operation));
+        if let Some(portrait) = touch.portrait {
+            kept.wear(portrait);
+        }
+        kept.row.phase = settles.or(kept.row.phase);
+        if touch.portrait.is_some() || settles.is_some() {
+            kept.touched(touch.at);
+        }
+    }
+
+    pub(super) fn revive(&mut self, name: &str, id: OperationId, workflow: &str, at: Timestamp) {
+        let there = self.by_name.get_mut(name).filter(|kept| kept.row.gone_at.is_none());
+        if let Some(kept) = there {
+            kept.row.operation = Some(id);
+            kept.row.workflow = Some(workflow.to_owned());
+            kept.row.phase = Some(Phase::Running);
+            kept.touched(at);
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<ResourceRow> {
+        self.by_name.get(name).map(|kept| kept.row.clone())
+    }
+
+    pub(super) fn page(&self, query: &ResourceQuery) -> ResourcePage {
+        let mut wanted: Vec<&ResourceRow> =
+            self.by_name.values().filter(|kept| is_wanted(kept, query)).map(|kept| &kept.row).collect();
+        wanted.sort_by_key(|row| (row.due_at.filter(|_| query.due_by.is_some()), row.number));
+        let total = query.counts.then_some(wanted.len() as u64);
+        let rest = wanted.into_iter().filter(|row| query.after.is_none_or(|after| row.number > after));
+        ResourcePage { rows: rest.skip(query.offset).take(query.limit).cloned().collect(), total }
+    }
+
+    pub(super) fn prune(&mut self, before: Timestamp) {
+        self.by_name.retain(|_, kept| kept.row.gone_at.is_none_or(|at| at >= before));
+    }
+}
+
+fn is_wanted(kept: &Kept, query: &ResourceQuery) -> bool {
+    let row = &kept.row;
+    let has_label = |(key, values): &(String, Vec<String>)| {
+        kept.labels.iter().any(|(of, value)| of == key && values.contains(value))
+    };
+    let is_state = |(workflow, phases): &(String, Vec<Phase>)| {
+        row.workflow.as_ref() == Some(workflow) && row.phase.is_some_and(|phase| phases.contains(&phase))
+    };
+    row.kind == query.kind
+        && query.tenant.as_ref().is_none_or(|tenant| *tenant == row.tenant)
+        && (query.names.is_empty() || query.names.contains(&row.name))
+        && query.labels.iter().all(has_label)
+        && (query.states.is_empty() || query.states.iter().any(is_state))
+        && (query.also_gone || row.gone_at.is_none())
+        && query.due_by.is_none_or(|by| row.due_at.is_some_and(|due_at| due_at <= by))
+}

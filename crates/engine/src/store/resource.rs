@@ -1,0 +1,153 @@
+//! The records of what operations work on: one row per resource, written in the same commit as the operation.
+
+use crate::clock::Timestamp;
+use crate::ids::OperationId;
+use crate::phase::Phase;
+use crate::store::{Hold, StoreError, Write};
+
+/// What is known about one resource, and about the newest operation on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceRow {
+    /// The order in which resources were made; the cursor of lists.
+    pub number: i64,
+    /// The same name as in the operations on it.
+    pub name: String,
+    pub kind: String,
+    pub tenant: String,
+    /// Goes up with every write, also when its operation settles or begins again.
+    pub version: i64,
+    /// JSON; its secrets are sealed.
+    pub record: String,
+    /// The newest operation that was accepted for it.
+    pub operation: Option<OperationId>,
+    pub workflow: Option<String>,
+    /// `Running` from the moment that operation was accepted, its final phase once that is over.
+    pub phase: Option<Phase>,
+    pub created_at: Timestamp,
+    /// When something besides the version changed last.
+    pub updated_at: Timestamp,
+    /// Since when it does not exist any longer. The row stays as a tombstone until it is pruned.
+    pub gone_at: Option<Timestamp>,
+    /// When somebody has to look at it again.
+    pub due_at: Option<Timestamp>,
+}
+
+/// What a resource looks like from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Portrait {
+    pub kind: String,
+    pub record: String,
+    /// What lists can filter by. Replaces all that were there.
+    pub labels: Vec<(String, String)>,
+    pub gone_at: Option<Timestamp>,
+    pub due_at: Option<Timestamp>,
+}
+
+/// A write to a resource that happens only if nobody else has written since its writer looked.
+#[derive(Debug, Clone)]
+pub struct ResourceWrite {
+    pub name: String,
+    pub tenant: String,
+    pub expect: Expect,
+    /// `None` leaves it as it is, only the version goes up. What is absent cannot be left as it is: that is
+    /// refused.
+    pub portrait: Option<Portrait>,
+    pub at: Timestamp,
+}
+
+impl ResourceWrite {
+    /// Nothing can be made of nothing.
+    pub fn check(&self) -> Result<(), StoreError> {
+        if self.expect == Expect::Absent && self.portrait.is_none() {
+            let text = format!("{} does not exist yet and has no portrait: give it one", self.name);
+            return Err(StoreError::Refused(text));
+        }
+        Ok(())
+    }
+}
+
+/// What the writer saw when it looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expect {
+    Absent,
+    Version(i64),
+}
+
+/// What a write of an operation does to the record of its resource, in the same commit.
+#[derive(Debug, Clone, Copy)]
+pub struct Touch<'a> {
+    pub name: &'a str,
+    pub operation: OperationId,
+    /// What must be held for the write to be accepted. An event needs its number only.
+    pub hold: Option<Hold>,
+    pub portrait: Option<&'a Portrait>,
+    /// The phase in which the operation ended: the record learns it if this is still its newest operation.
+    pub settles: Option<Phase>,
+    pub at: Timestamp,
+}
+
+impl Touch<'_> {
+    /// An operation that is cancelled while it queues never has its resource, and its end will not name it.
+    pub fn left_queue(name: &str, operation: OperationId, at: Timestamp) -> Touch<'_> {
+        Touch { name, operation, hold: None, portrait: None, settles: Some(Phase::Cancelled), at }
+    }
+}
+
+impl Write {
+    /// At most one for each name.
+    pub fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        let (operation, hold, at, portrait, settles) = match self {
+            Write::Append(append) => (append.id, None, append.event.at, append.portrait.as_deref(), None),
+            Write::Park(park) => (park.hold.id, Some(park.hold), park.at, park.portrait.as_ref(), None),
+            Write::Finish(finish) => {
+                let settles = finish.settles.as_deref().map(|name| (name, finish.phase));
+                (finish.hold.id, Some(finish.hold), finish.at, finish.portrait.as_ref(), settles)
+            }
+            _ => return [None, None].into_iter().flatten(),
+        };
+        let portrayed = portrait.map(|(name, portrait)| {
+            let settles = settles.filter(|(of, _)| of == name).map(|(_, phase)| phase);
+            Touch { name, operation, hold, portrait: Some(portrait), settles, at }
+        });
+        let settled = settles.filter(|(name, _)| portrayed.is_none_or(|touch| touch.name != *name));
+        let settled = settled.map(|(name, phase)| Touch {
+            name,
+            operation,
+            hold,
+            portrait: None,
+            settles: Some(phase),
+            at,
+        });
+        [portrayed, settled].into_iter().flatten()
+    }
+}
+
+/// Which resources, in the order in which they were made.
+#[derive(Debug, Clone, Default)]
+pub struct ResourceQuery {
+    pub kind: String,
+    pub tenant: Option<String>,
+    pub names: Vec<String>,
+    /// Each key with the values of which one is wanted.
+    pub labels: Vec<(String, Vec<String>)>,
+    /// The newest operation is of this workflow and in one of these phases; one line must fit. No lines: any.
+    pub states: Vec<(String, Vec<Phase>)>,
+    /// Also tombstones.
+    pub also_gone: bool,
+    /// Somebody had to look at it by this moment. These come in the order of that time.
+    pub due_by: Option<Timestamp>,
+    /// Only numbers above this one: the last number of the page before.
+    pub after: Option<i64>,
+    /// How many of those to leave out.
+    pub offset: usize,
+    pub limit: usize,
+    /// Whether `total` is wanted.
+    pub counts: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResourcePage {
+    pub rows: Vec<ResourceRow>,
+    /// How many fit the query with no regard to `after`, `offset` and `limit`.
+    pub total: Option<u64>,
+}

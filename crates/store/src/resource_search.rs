@@ -1,0 +1,184 @@
+//! The question for a page of resources, put so that its cost does not depend on what a planner believes.
+//!
+//! A search begins at the names, at a label or at the states, where those are few. Otherwise it goes through
+//! all that live, in the order of the page, until that is full. Numbers are found in indexes, and only the rows
+//! of the page are read.
+
+use std::marker::PhantomData;
+
+use engine::store::ResourceQuery;
+
+use crate::rows;
+
+/// What fits fewer resources than this is where a search begins.
+pub(crate) const FEW: i64 = 1000;
+
+/// What the databases say differently.
+pub(crate) trait Tongue {
+    /// Keeps a question within a question from becoming a join.
+    const FENCE: &'static str;
+    /// The resources `r` of a few numbers `f`, one after the other.
+    const RESOURCES_OF_FEW: &'static str;
+
+    /// The parameter with this number.
+    fn value(n: usize) -> String;
+    /// Is one of the texts that this parameter has.
+    fn is_among(n: usize) -> String;
+    /// The pairs of the texts that these two parameters have.
+    fn pairs(a: usize, b: usize) -> String;
+    /// The numbers of all that live of this kind, and whose workflow and phase are one of these pairs.
+    fn in_states(kind: &str, workflows: usize, phases: usize) -> String;
+}
+
+/// A value of a question.
+pub(crate) enum Given {
+    Text(String),
+    Texts(Vec<String>),
+    Number(i64),
+}
+
+/// How many resources the filters fit, each up to [`FEW`].
+pub(crate) struct Sizes {
+    /// In the order of the query.
+    pub(crate) labels: Vec<i64>,
+    pub(crate) states: i64,
+}
+
+/// The text of the question and its values, of which the text has the numbers only. A row of the answer is the
+/// total and then `columns` of a resource, which are null when the page is empty.
+pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &str) -> (String, Vec<Given>) {
+    let mut search = Search::<T> {
+        given: Vec::new(),
+        starts: Vec::new(),
+        filters: Vec::new(),
+        labels: Vec::new(),
+        tongue: PhantomData,
+    };
+    search.filter(query, sizes);
+    search.label(query, sizes);
+    let start = search.starts.iter().min_by_key(|(size, _)| *size).filter(|(size, _)| *size < FEW);
+    let from = match start {
+        Some((_, few)) => format!("({few}) f cross join {}", T::RESOURCES_OF_FEW),
+        None => "resources r".to_owned(),
+    };
+    let mut wanted = search.filters.clone();
+    wanted.extend(start.map(|_| "r.number = f.number".to_owned()));
+    wanted.extend(search.labels.iter().map(|label| label.of::<T>("r")));
+    let total = match search.labels.split_first() {
+        _ if !query.counts => "cast(null as bigint)".to_owned(),
+        Some((first, others)) if has_only_labels(query) => {
+            let counted = if first.is_single { "*" } else { "distinct number" };
+            let mut fits = vec![first.text.clone()];
+            fits.extend(others.iter().map(|label| label.of::<T>("l")));
+            format!("(select count({counted}) from resource_labels l where {})", fits.join(" and "))
+        }
+        _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
+    };
+    if let Some(after) = query.after {
+        wanted.push(format!("r.number > {}", search.value(Given::Number(after))));
+    }
+    let wanted = wanted.join(" and ");
+    let order = if query.due_by.is_some() { "r.due_at, r.number" } else { "r.number" };
+    let limit = search.value(Given::Number(rows::rows(query.limit)));
+    let offset = search.value(Given::Number(rows::rows(query.offset)));
+    let text = format!(
+        "select t.total, {columns} from (select {total} as total) t
+        left join (
+            select r.number from {from} where {wanted} order by {order} limit {limit} offset {offset}
+        ) p on true
+        left join resources r on r.number = p.number
+        order by {order}"
+    );
+    (text, search.given)
+}
+
+/// Then the table of labels alone has the total.
+fn has_only_labels(query: &ResourceQuery) -> bool {
+    query.tenant.is_none() && query.names.is_empty() && query.states.is_empty() && query.due_by.is_none()
+}
+
+/// A question that is being put together.
+struct Search<T> {
+    given: Vec<Given>,
+    /// Where it may begin: numbers, and about how many of them.
+    starts: Vec<(i64, String)>,
+    /// What a resource `r` has to be, besides its labels.
+    filters: Vec<String>,
+    /// The one that fits the fewest comes first.
+    labels: Vec<Label>,
+    tongue: PhantomData<T>,
+}
+
+/// What a filter says about a row of `resource_labels`.
+struct Label {
+    text: String,
+    size: i64,
+    /// Otherwise two of its values may be of the same resource.
+    is_single: bool,
+}
+
+impl Label {
+    fn of<T: Tongue>(&self, table: &str) -> String {
+        let (text, fence) = (&self.text, T::FENCE);
+        format!("exists (select 1 from resource_labels where {text} and number = {table}.number{fence})")
+    }
+}
+
+impl<T: Tongue> Search<T> {
+    fn add(&mut self, given: Given) -> usize {
+        self.given.push(given);
+        self.given.len()
+    }
+
+    fn value(&mut self, given: Given) -> String {
+        T::value(self.add(given))
+    }
+
+    fn filter(&mut self, query: &ResourceQuery, sizes: &Sizes) {
+        let kind = self.value(Given::Text(query.kind.clone()));
+        self.filters.push(format!("r.kind = {kind}"));
+        if !query.also_gone {
+            self.filters.push("r.gone_at is null".into());
+        }
+        if let Some(tenant) = &query.tenant {
+            let tenant = self.value(Given::Text(tenant.clone()));
+            self.filters.push(format!("r.tenant = {tenant}"));
+        }
+        if !query.names.is_empty() {
+            let names = T::is_among(self.add(Given::Texts(query.names.clone())));
+            self.starts.push((0, format!("select number from resources where name {names}{}", T::FENCE)));
+        }
+        if !query.states.is_empty() {
+            let (workflows, phases) = states(query);
+            let (workflows, phases) = (self.add(Given::Texts(workflows)), self.add(Given::Texts(phases)));
+            let pairs = T::pairs(workflows, phases);
+            self.filters.push(format!("((r.workflow, r.phase) in ({pairs})) is true"));
+            if !query.also_gone {
+                self.starts.push((sizes.states, T::in_states(&kind, workflows, phases)));
+            }
+        }
+        if let Some(by) = query.due_by {
+            let by = self.value(Given::Number(by.0));
+            self.filters.push(format!("r.due_at <= {by}"));
+        }
+    }
+
+    fn label(&mut self, query: &ResourceQuery, sizes: &Sizes) {
+        let (kind, gone) = (T::value(1), if query.also_gone { "in (false, true)" } else { "= false" });
+        for ((key, values), size) in query.labels.iter().zip(&sizes.labels) {
+            let key = self.value(Given::Text(key.clone()));
+            let among = T::is_among(self.add(Given::Texts(values.clone())));
+            let text = format!("kind = {kind} and gone {gone} and key = {key} and value {among}");
+            let few = format!("select number from resource_labels where {text}{}", T::FENCE);
+            self.starts.push((*size, format!("select distinct number from ({few}) x")));
+            self.labels.push(Label { text, size: *size, is_single: values.len() == 1 });
+        }
+        self.labels.sort_by_key(|label| label.size);
+    }
+}
+
+/// The states of a query as pairs of a workflow and a phase.
+pub(crate) fn states(query: &ResourceQuery) -> (Vec<String>, Vec<String>) {
+    let lines = query.states.iter();
+    lines.flat_map(|(of, phases)| phases.iter().map(|phase| (of.clone(), phase.to_string()))).unzip()
+}
