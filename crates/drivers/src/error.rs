@@ -24,6 +24,13 @@ pub enum DriverError {
     Refused { system: &'static str, message: String },
 }
 
+impl DriverError {
+    /// Trying again does not help.
+    pub fn is_final(&self) -> bool {
+        matches!(self, DriverError::Refused { .. })
+    }
+}
+
 impl From<DriverError> for Halt {
     fn from(error: DriverError) -> Halt {
         let cause = error.to_string().into();

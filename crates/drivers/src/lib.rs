@@ -4,7 +4,13 @@
 //! Every driver can make a thing with a token, find it by the token, and take it back by the token. That is
 //! what lets a step adopt its work after a crash, and an undo find it.
 
+mod answer;
+pub mod director;
 mod error;
+pub mod external_step;
+mod graphql;
 pub mod greeter;
+pub mod kubernetes;
+pub mod provisioner;
 
 pub use error::DriverError;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
+const BODY_BYTES_MAX: usize = 64 * 1024;
 
 pub(crate) fn body_limit() -> DefaultBodyLimit {
     DefaultBodyLimit::max(BODY_BYTES_MAX)

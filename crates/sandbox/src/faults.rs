@@ -17,8 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tracing::debug;
 
-use crate::answer::{BODY_BYTES_MAX, JsonBody, Refusal};
+use crate::answer::{JsonBody, Refusal};
 use crate::connection::Connection;
+use crate::graphql::GRAPHQL_BYTES_MAX;
 use crate::ledger::System;
 
 const ARMED_MAX: usize = 1000;
@@ -44,6 +45,9 @@ struct FaultBody {
     retry_after_s: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<FaultMethod>,
+    /// A word that the path or the body must have, such as `provisionRuntime`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,15 +122,34 @@ impl FaultBody {
         Ok(Blow { latency: Duration::from_millis(latency_ms), act })
     }
 
-    fn matches(&self, system: System, method: &Method) -> bool {
+    fn matches(&self, call: &Call<'_>) -> bool {
+        let Call { system, method, path, body } = *call;
         let is_method = match self.method {
             None => true,
             Some(FaultMethod::Get) => method == Method::GET,
             Some(FaultMethod::Post) => method == Method::POST,
             Some(FaultMethod::Delete) => method == Method::DELETE,
         };
-        self.system == system && is_method
+        let is_about = self.about.as_ref().is_none_or(|word| has_word(path, word) || has_word(body, word));
+        self.system == system && is_method && is_about
     }
+}
+
+/// What the faults see of a call.
+#[derive(Debug, Clone, Copy)]
+struct Call<'a> {
+    system: System,
+    method: &'a Method,
+    path: &'a str,
+    body: &'a str,
+}
+
+/// The word stands alone, so `provisionRuntime` is not in `deprovisionRuntime`.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |neighbour: Option<char>| neighbour.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    })
 }
 
 #[derive(Debug, Default)]
@@ -166,11 +189,11 @@ impl Faults {
     }
 
     /// Counts this call with every fault it matches, and says which of them hits it.
-    fn next_for(&self, system: System, method: &Method) -> Option<Blow> {
+    fn next_for(&self, call: &Call<'_>) -> Option<Blow> {
         let mut script = self.script();
         let mut due = None;
         for (position, armed) in script.armed.iter_mut().enumerate() {
-            if armed.body.matches(system, method) {
+            if armed.body.matches(call) {
                 armed.calls += 1;
                 if due.is_none() && armed.calls > u64::from(armed.body.after) {
                     armed.hits += 1;
@@ -184,8 +207,12 @@ impl Faults {
         if times != 0 && hits >= times {
             script.armed.remove(position);
         }
-        debug!(fault = id, system = system.name(), %method, ?blow, "a scripted fault hits");
+        debug!(fault = id, system = call.system.name(), path = call.path, ?blow, "a scripted fault hits");
         Some(blow)
+    }
+
+    fn has_any_for(&self, system: System) -> bool {
+        self.script().armed.iter().any(|armed| armed.body.system == system)
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {
@@ -228,14 +255,21 @@ pub(crate) async fn strike(
     request: Request,
     next: Next,
 ) -> Response {
-    let Some(blow) = gate.faults.next_for(gate.system, request.method()) else {
+    if !gate.faults.has_any_for(gate.system) {
         return next.run(request).await;
-    };
+    }
     let (parts, body) = request.into_parts();
-    let Ok(body) = axum::body::to_bytes(body, BODY_BYTES_MAX).await else {
+    let Ok(body) = axum::body::to_bytes(body, GRAPHQL_BYTES_MAX).await else {
         return Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long").into_response();
     };
+    let blow = gate.faults.next_for(&Call {
+        system: gate.system,
+        method: &parts.method,
+        path: parts.uri.path(),
+        body: str::from_utf8(&body).unwrap_or_default(),
+    });
     let request = Request::from_parts(parts, Body::from(body));
+    let Some(blow) = blow else { return next.run(request).await };
     // On a task of its own, because a far side does not stop working when its caller stops waiting.
     let landed = tokio::spawn(land(blow, connection, request, next)).await;
     landed.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
@@ -277,7 +311,8 @@ mod tests {
 
     /// One letter per call: the first letter of what happened to it, or a dot.
     fn calls(faults: &Faults, methods: &[Method]) -> String {
-        let letter = |method| match faults.next_for(System::Greeter, method).map(|blow| blow.act) {
+        let call = |method| Call { system: System::Greeter, method, path: "/greetings", body: "{\"a\": 1}" };
+        let letter = |method| match faults.next_for(&call(method)).map(|blow| blow.act) {
             None => '.',
             Some(Act::Work) => 'l',
             Some(Act::Error { .. }) => 'e',
@@ -312,6 +347,19 @@ mod tests {
         arm(&faults, json!({"system": "greeter", "kind": "garbage", "times": 0, "method": "GET"})).unwrap();
         assert_eq!(calls(&faults, &[Method::GET, Method::POST, Method::GET, Method::DELETE]), "g.g.");
         assert_eq!(faults.script().armed[0].hits, 2);
+    }
+
+    #[test]
+    fn a_fault_about_something_spares_the_rest() {
+        let faults = Faults::default();
+        for word in ["greeting", "b"] {
+            arm(&faults, json!({"system": "greeter", "kind": "error", "about": word})).unwrap();
+        }
+        arm(&faults, json!({"system": "greeter", "kind": "garbage", "about": "a"})).unwrap();
+        arm(&faults, json!({"system": "greeter", "kind": "drop_after", "about": "greetings"})).unwrap();
+        assert_eq!(calls(&faults, &[const { Method::POST }; 3]), "ga.");
+        assert!(!has_word("deprovisionRuntime(", "provisionRuntime"));
+        assert!(has_word("deprovisionRuntime provisionRuntime(", "provisionRuntime"));
     }
 
     #[test]

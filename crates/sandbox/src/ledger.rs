@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use tokio::task::yield_now;
 
+use crate::World;
 use crate::answer::Refusal;
 
 /// So many entries are turned into JSON at a time, so that a long ledger needs little memory and no long
@@ -30,12 +31,20 @@ const ENTRIES_PER_CHUNK: usize = 1000;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum System {
     Greeter,
+    Provisioner,
+    Director,
+    Cluster,
+    Identity,
 }
 
 impl System {
     pub(crate) fn name(self) -> &'static str {
         match self {
             System::Greeter => "greeter",
+            System::Provisioner => "provisioner",
+            System::Director => "director",
+            System::Cluster => "cluster",
+            System::Identity => "identity",
         }
     }
 }
@@ -174,11 +183,11 @@ fn now() -> OffsetDateTime {
     OffsetDateTime::now_utc()
 }
 
-pub(crate) fn routes(ledger: Arc<Ledger>) -> Router {
+pub(crate) fn routes(world: &World) -> Router {
     Router::new()
         .route("/ledger", get(list).delete(clear))
         .route("/ledger/summary", get(summary))
-        .with_state(ledger)
+        .with_state(world.clone())
 }
 
 /// What is not understood is refused, so that a typing error does not widen a question.
@@ -210,11 +219,12 @@ struct SummaryBody {
 }
 
 async fn list(
-    State(ledger): State<Arc<Ledger>>,
+    State(world): State<World>,
     query: Result<Query<LedgerQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(query) = query?;
-    let entries = ledger.snapshot(&query);
+    world.provisioner.settle();
+    let entries = world.ledger.snapshot(&query);
     let chunks = stream::unfold(Some((entries, 0)), |rest| async move {
         let (entries, from) = rest?;
         yield_now().await;
@@ -248,8 +258,9 @@ fn entries_as_json(entries: &[Entry], is_first: bool, is_last: bool) -> Vec<u8> 
     text
 }
 
-async fn summary(State(ledger): State<Arc<Ledger>>) -> Json<BTreeMap<String, SummaryBody>> {
-    let pages = ledger.pages();
+async fn summary(State(world): State<World>) -> Json<BTreeMap<String, SummaryBody>> {
+    world.provisioner.settle();
+    let pages = world.ledger.pages();
     let line = |(deed, counts): (&Deed, &Counts)| {
         let Counts { made, taken_back, repeats } = *counts;
         let body = SummaryBody { made, taken_back, standing: made - taken_back, repeats };
@@ -258,8 +269,8 @@ async fn summary(State(ledger): State<Arc<Ledger>>) -> Json<BTreeMap<String, Sum
     Json(pages.counts.iter().map(line).collect())
 }
 
-async fn clear(State(ledger): State<Arc<Ledger>>) -> StatusCode {
-    let old = std::mem::take(&mut *ledger.pages());
+async fn clear(State(world): State<World>) -> StatusCode {
+    let old = std::mem::take(&mut *world.ledger.pages());
     // A million entries take a while to free, and nobody should wait for that behind the lock.
     drop(old);
     StatusCode::NO_CONTENT

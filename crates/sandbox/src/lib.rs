@@ -5,10 +5,17 @@
 //! happened in the world, so that a test or a curious person can compare it with what the engine believes.
 
 mod answer;
+mod clock;
+mod cluster;
 mod connection;
+mod director;
 mod faults;
+mod graphql;
 mod greeter;
+mod identity;
+mod jwt;
 mod ledger;
+mod provisioner;
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,9 +32,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::info;
 
 use crate::answer::Refusal;
+use crate::clock::Clock;
+use crate::cluster::Clusters;
 use crate::connection::{Connection, CuttingListener};
+use crate::director::Director;
 use crate::faults::Faults;
+use crate::identity::Identity;
 use crate::ledger::Ledger;
+use crate::provisioner::Provisioner;
 
 /// Calls that are under way get this long to finish when the sandbox stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -53,7 +65,8 @@ impl Sandbox {
         let addr = listener.local_addr()?;
         let token = CancellationToken::new();
         let stopped = token.clone().cancelled_owned();
-        let service = router(&World::default()).into_make_service_with_connect_info::<Connection>();
+        let world = World::new(&format!("http://{addr}"));
+        let service = router(&world).into_make_service_with_connect_info::<Connection>();
         let serving = axum::serve(CuttingListener::new(listener), service).with_graceful_shutdown(stopped);
         let server = tokio::spawn(serving.into_future());
         info!(%addr, "sandbox listens");
@@ -88,17 +101,50 @@ impl Sandbox {
 }
 
 /// What all far sides share.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct World {
+    clock: Arc<Clock>,
     ledger: Arc<Ledger>,
     faults: Arc<Faults>,
+    identity: Arc<Identity>,
+    director: Arc<Director>,
+    clusters: Arc<Clusters>,
+    provisioner: Arc<Provisioner>,
+}
+
+impl World {
+    fn new(base_url: &str) -> Self {
+        let (clock, ledger, director) =
+            (Arc::<Clock>::default(), Arc::<Ledger>::default(), Arc::<Director>::default());
+        let clusters = Arc::new(Clusters::new(base_url, Arc::clone(&ledger)));
+        let provisioner = Provisioner::new(
+            Arc::clone(&clock),
+            Arc::clone(&ledger),
+            Arc::clone(&director),
+            Arc::clone(&clusters),
+        );
+        World {
+            clock,
+            ledger,
+            faults: Arc::default(),
+            identity: Arc::new(Identity::new(base_url)),
+            director,
+            clusters,
+            provisioner: Arc::new(provisioner),
+        }
+    }
 }
 
 fn router(world: &World) -> Router {
     Router::new()
         .merge(greeter::routes(world))
-        .merge(ledger::routes(Arc::clone(&world.ledger)))
+        .merge(provisioner::routes(world))
+        .merge(director::routes(world))
+        .merge(identity::routes(world))
+        .merge(cluster::routes(world))
+        .merge(ledger::routes(world))
         .merge(faults::routes(Arc::clone(&world.faults)))
+        .merge(clock::routes(Arc::clone(&world.clock)))
         .route("/healthz", get(|| async { axum::Json(json!({"status": "ok"})) }))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this path") })
         .method_not_allowed_fallback(|| async {

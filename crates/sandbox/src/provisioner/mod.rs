@@ -1,0 +1,143 @@
+//! The Runtime Provisioner: a GraphQL far side that makes runtimes, twice if it is asked twice.
+//!
+//! Time passes without anybody watching: every look at it first ends the operations whose time has come.
+
+mod admission;
+mod calls;
+mod failures;
+mod inspect;
+mod operation;
+mod runtimes;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_graphql::dynamic::Schema;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router, middleware};
+use serde_json::{Value, json};
+
+use self::failures::Failure;
+use self::runtimes::{Runtime, Runtimes, Script, Witness};
+use crate::World;
+use crate::answer::{JsonBody, Refusal};
+use crate::clock::Clock;
+use crate::cluster::Clusters;
+use crate::director::{Condition, Director};
+use crate::faults::{self, Gate};
+use crate::graphql::{self, Caller, GRAPHQL_BYTES_MAX, Root};
+use crate::ledger::{Deed, Ledger, System};
+
+const RUNTIME: Deed = Deed { system: System::Provisioner, kind: "runtime" };
+const SCRIPT_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
+
+#[derive(Debug)]
+pub(crate) struct Provisioner {
+    clock: Arc<Clock>,
+    ledger: Arc<Ledger>,
+    director: Arc<Director>,
+    clusters: Arc<Clusters>,
+    runtimes: Mutex<Runtimes>,
+}
+
+impl Provisioner {
+    pub(crate) fn new(
+        clock: Arc<Clock>,
+        ledger: Arc<Ledger>,
+        director: Arc<Director>,
+        clusters: Arc<Clusters>,
+    ) -> Self {
+        Provisioner { clock, ledger, director, clusters, runtimes: Mutex::default() }
+    }
+
+    /// Ends the operations whose time has come, so that the rest of the world is as it should be by now.
+    pub(crate) fn settle(&self) {
+        drop(self.settled());
+    }
+
+    fn settled(&self) -> MutexGuard<'_, Runtimes> {
+        let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        runtimes.settle(self.clock.now(), self);
+        runtimes
+    }
+}
+
+impl Witness for Provisioner {
+    fn provisioned(&self, runtime: &Runtime) {
+        let shoot = runtime.input()["clusterConfig"]["gardenerConfig"]["name"].as_str().map(str::to_owned);
+        let host = shoot.filter(|name| !name.is_empty()).unwrap_or_else(|| runtime.id.clone());
+        self.clusters.open(&runtime.id);
+        self.director.set_condition(&runtime.id, Condition::Connected, self.clock.now());
+        let console_url = json!(format!("https://console.{host}.sandbox.local"));
+        self.director.set_label(&runtime.id, "runtime_consoleUrl", console_url);
+    }
+
+    fn provisioning_failed(&self, runtime: &Runtime) {
+        self.director.set_condition(&runtime.id, Condition::Failed, self.clock.now());
+    }
+
+    fn deprovisioned(&self, runtime: &Runtime) {
+        self.clusters.close(&runtime.id);
+        self.director.unregister(&runtime.id);
+        self.ledger.take_back(RUNTIME, &runtime.id);
+    }
+}
+
+pub(crate) fn routes(world: &World) -> Router {
+    let gate = Gate { system: System::Provisioner, faults: Arc::clone(&world.faults) };
+    let provisioner: Arc<dyn Root> = world.provisioner.clone();
+    let schema = graphql::schema(include_str!("../../schema/provisioner.graphql"), &provisioner);
+    let calls = Router::new()
+        .route("/provisioner/graphql", post(call))
+        .route("/provisioner/healthz", get(|| async { Json(json!({"status": "ok"})) }))
+        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
+        .with_state(schema);
+    let control = Router::new()
+        .route("/provisioner/script", put(set_script).get(show_script))
+        .route("/provisioner/failures", post(add_failure).get(list_failures).delete(clear_failures))
+        .route("/provisioner/runtimes", get(inspect::list))
+        .route("/provisioner/runtimes/{id}", get(inspect::show))
+        .with_state(Arc::clone(&world.provisioner));
+    calls.merge(control)
+}
+
+async fn call(State(schema): State<Schema>, headers: HeaderMap, body: Bytes) -> Response {
+    graphql::execute(&schema, Caller::of(&headers), &body).await
+}
+
+async fn set_script(
+    State(provisioner): State<Arc<Provisioner>>,
+    JsonBody(script): JsonBody<Script>,
+) -> Result<StatusCode, Refusal> {
+    let longest = script.provision_ms.max(script.deprovision_ms).max(script.upgrade_ms);
+    if longest > SCRIPT_MS_MAX {
+        return Err(Refusal::bad_request(format!("an operation lasts at most {SCRIPT_MS_MAX} ms")));
+    }
+    provisioner.settled().follow(script);
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn show_script(State(provisioner): State<Arc<Provisioner>>) -> Json<Script> {
+    Json(provisioner.settled().script.clone())
+}
+
+async fn add_failure(
+    State(provisioner): State<Arc<Provisioner>>,
+    JsonBody(failure): JsonBody<Failure>,
+) -> Result<Response, Refusal> {
+    provisioner.settled().failures.add(failure).map_err(Refusal::bad_request)?;
+    Ok(StatusCode::CREATED.into_response())
+}
+
+async fn list_failures(State(provisioner): State<Arc<Provisioner>>) -> Json<Value> {
+    Json(json!({"failures": provisioner.settled().failures.all()}))
+}
+
+async fn clear_failures(State(provisioner): State<Arc<Provisioner>>) -> StatusCode {
+    provisioner.settled().failures.clear();
+    StatusCode::NO_CONTENT
+}
