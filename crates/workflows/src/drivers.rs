@@ -1,10 +1,61 @@
 //! Everything a step may touch, and nothing more.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use drivers::greeter::Greeter;
+use drivers::DriverError;
+use drivers::director::{Director, HttpDirector};
+use drivers::greeter::{Greeter, HttpGreeter};
+use drivers::kubernetes::{Clusters, HttpClusters};
+use drivers::provisioner::{HttpProvisioner, Provisioner};
+use engine::WallClock;
+use engine::store::Store;
+
+use crate::runtime::Runtimes;
+use crate::runtime::accounts::Accounts;
+use crate::runtime::external::ExternalSteps;
+use crate::runtime::override_source::OverrideSource;
 
 #[derive(Clone)]
 pub struct Drivers {
     pub greeter: Arc<dyn Greeter>,
+    /// Whether runtimes are greeted too, by the example step.
+    pub greets_runtimes: bool,
+    pub runtimes: Arc<Runtimes>,
+    pub provisioner: Arc<dyn Provisioner>,
+    pub director: Option<Arc<dyn Director>>,
+    pub clusters: Arc<dyn Clusters>,
+    pub accounts: Accounts,
+    /// Overrides from a directory.
+    pub override_files: Option<Arc<dyn OverrideSource>>,
+    /// Overrides from labelled objects of a cluster.
+    pub override_objects: Option<Arc<dyn OverrideSource>>,
+    /// Steps that services of others do.
+    pub external: Arc<ExternalSteps>,
+}
+
+impl Drivers {
+    /// Drivers for far sides that are all at one address, as the sandbox has them.
+    pub fn at(
+        url: &str,
+        timeout: Duration,
+        runtimes: Runtimes,
+        store: Arc<dyn Store>,
+    ) -> Result<Drivers, DriverError> {
+        let clock = Arc::new(WallClock);
+        let provisioner = HttpProvisioner::new(&format!("{url}/provisioner/graphql"), timeout)?;
+        let director = HttpDirector::new(&format!("{url}/director/graphql"), None, clock, timeout)?;
+        Ok(Drivers {
+            greeter: Arc::new(HttpGreeter::new(url, timeout)?),
+            greets_runtimes: true,
+            runtimes: Arc::new(runtimes),
+            provisioner: Arc::new(provisioner),
+            director: Some(Arc::new(director)),
+            clusters: Arc::new(HttpClusters::new(timeout)),
+            accounts: Accounts::new(Accounts::shared_by_all(), store),
+            override_files: None,
+            override_objects: None,
+            external: Arc::default(),
+        })
+    }
 }

@@ -3,6 +3,7 @@
 pub mod demo;
 mod drivers;
 pub mod overrides;
+pub mod runtime;
 
 pub use self::drivers::Drivers;
 
@@ -11,5 +12,11 @@ use engine::EngineBuilder;
 /// All workflows in one list: the table of contents of the product.
 #[must_use]
 pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
-    builder.workflow(demo::hello::plan(drivers))
+    builder
+        .workflow(demo::hello::plan(drivers))
+        .workflow(runtime::provision::plan(drivers))
+        .workflow(runtime::update::plan(drivers))
+        .workflow(runtime::deprovision::plan(drivers))
+        .workflow(runtime::bind::plan(drivers))
+        .workflow(runtime::unbind::plan(drivers))
 }

@@ -118,7 +118,7 @@ async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
          letter.greeting.text: Hello, Ada!\nletter.greeting.token: (enclosed)"
     );
     let counts = json!({"greeter/greet": {"made": 2, "taken_back": 0, "standing": 2, "repeats": 0}});
-    assert_eq!(trial.get("/ledger/summary").await, counts, "one greeting of each step, asked for once");
+    assert_eq!(trial.world.get("/ledger/summary").await, counts, "one greeting of each step, asked for once");
     let fact = &ended.memory.facts["hello_world.greeting"];
     assert_eq!(fact["text"], "Hello, Ada!");
     assert!(fact["token"].as_str().unwrap().starts_with("sealed:"), "{fact}");
@@ -128,8 +128,8 @@ async fn it_asks_once_but_its_overrides_are_there_on_every_pass() {
 async fn a_greeter_that_breaks_for_it_is_asked_again() {
     let trial = HelloTrial::of(with_the_step).await;
     // The first call belongs to the step before.
-    trial.fault(json!({"system": "greeter", "kind": "error", "after": 1})).await;
-    trial.fault(json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
+    trial.world.fault(&json!({"system": "greeter", "kind": "error", "after": 1})).await;
+    trial.world.fault(&json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
     let house = trial.house(trial.plan()).await;
     let id = house.submit("demo.hello", None, json!({})).await;
     let ended = house.finished(id).await;
@@ -155,7 +155,7 @@ async fn what_it_made_is_taken_back_when_a_later_step_fails() {
     assert_eq!(ended.shown.summary.phase, Phase::Undone);
     assert!(ended.memory.undone.contains("hello_world"), "{:?}", ended.memory.undone);
     let counts = json!({"greeter/greet": {"made": 2, "taken_back": 2, "standing": 0, "repeats": 0}});
-    assert_eq!(trial.get("/ledger/summary").await, counts);
+    assert_eq!(trial.world.get("/ledger/summary").await, counts);
 }
 
 #[tokio::test]

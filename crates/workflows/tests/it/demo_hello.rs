@@ -15,8 +15,8 @@ async fn stands_all_trials() {
 #[tokio::test]
 async fn a_greeter_that_breaks_and_loses_answers_is_greeted_once() {
     let trial = HelloTrial::of(hello::plan).await;
-    trial.fault(json!({"system": "greeter", "kind": "error", "times": 2})).await;
-    trial.fault(json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
+    trial.world.fault(&json!({"system": "greeter", "kind": "error", "times": 2})).await;
+    trial.world.fault(&json!({"system": "greeter", "kind": "drop_after", "after": 2})).await;
     let house = trial.house(trial.plan()).await;
     let id = house.submit("demo.hello", None, json!({"name": "Ada"})).await;
     let ended = house.finished(id).await;

@@ -3,8 +3,14 @@
 
 mod add_a_step;
 mod demo_hello;
+mod external;
+mod external_example;
 mod hello_trial;
 mod hello_world;
+mod override_sources;
+mod runtime;
+mod runtime_trial;
+mod world;
 
 // The example of the guide stands here as it would stand in the crate itself, where these are modules.
 use workflows::{demo, overrides};

@@ -24,7 +24,7 @@ impl Step<Hello> for WriteLetter {
     async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
         let overrides = op.input.overrides.take();
         let mut lines = Vec::new();
-        for (component, entries) in &overrides {
+        for (component, entries) in &overrides.components {
             for (key, value) in entries {
                 match value {
                     Value::Plain(text) => lines.push(format!("{component}.{key}: {text}")),

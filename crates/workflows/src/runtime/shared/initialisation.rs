@@ -1,0 +1,46 @@
+//! Opens what was asked for, and checks that the plan is still there.
+
+use engine::prelude::*;
+use serde_json::{Map, Value};
+
+use super::{OnInstance, fail_with};
+use crate::runtime::parameters::Parameters;
+use crate::runtime::settings::Runtimes;
+
+pub(in crate::runtime) struct Initialisation {
+    pub(in crate::runtime) runtimes: Arc<Runtimes>,
+}
+
+#[async_trait]
+impl<W: OnInstance> Step<W> for Initialisation {
+    fn name(&self) -> &'static str {
+        "initialisation"
+    }
+
+    fn title(&self) -> &'static str {
+        "Reading the request"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<W>) -> Outcome {
+        let instance = op.input.instance()?;
+        self.runtimes.plan(&instance.plan_id).map_err(fail_with)?;
+        let parameters = opened(op, &instance.parameters)?;
+        let context = opened(op, &instance.context)?;
+        op.input.parameters = Parameters::read(&parameters).map_err(fail_with)?;
+        op.input.context = context;
+        done()
+    }
+}
+
+/// Nothing of the text may get into an error: it holds secrets.
+pub(in crate::runtime) fn opened<W: Workflow>(
+    op: &Operation<W>,
+    sealed: &Sealed,
+) -> Result<Map<String, Value>, Halt> {
+    let text = op.open(sealed)?;
+    serde_json::from_str(text.expose_secret()).map_err(|_| fail_with("what was sealed is not JSON"))
+}

@@ -1,0 +1,88 @@
+//! Steps and state that several runtime workflows have in common.
+
+mod change;
+mod initialisation;
+mod overrides_from;
+mod service_manager_overrides;
+mod start;
+
+pub(super) use change::Change;
+pub(super) use initialisation::{Initialisation, opened};
+pub(super) use overrides_from::OverridesFrom;
+pub(super) use service_manager_overrides::ServiceManagerOverrides;
+pub(super) use start::Start;
+
+use drivers::provisioner::{Caller, OperationStatus};
+use engine::prelude::*;
+use serde_json::{Map, Value};
+
+use super::instance::Instance;
+use super::parameters::Parameters;
+use crate::overrides::Overrides;
+
+/// What one pass of a runtime workflow puts together.
+#[derive(Debug, Default)]
+pub struct Input {
+    pub(super) instance: Option<Instance>,
+    pub(super) parameters: Parameters,
+    pub(super) context: Map<String, Value>,
+    pub overrides: Overrides,
+    /// The request that a dry run would have sent, with its secrets masked.
+    pub request: Option<Value>,
+}
+
+/// A workflow on one instance.
+pub(super) trait OnInstance: Workflow<Input = Input> {
+    /// Whether it also works on an instance that is gone.
+    const TAKES_GONE: bool = false;
+}
+
+impl Input {
+    /// The record that the first step read.
+    pub(super) fn instance(&self) -> Result<&Instance, Halt> {
+        self.instance.as_ref().ok_or_else(|| fail_with("the instance has not been read yet"))
+    }
+
+    /// Changes the record. It is saved with the step.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Instance)) -> Result<Instance, Halt> {
+        let instance =
+            self.instance.as_mut().ok_or_else(|| fail_with("the instance has not been read yet"))?;
+        change(instance);
+        Ok(instance.clone())
+    }
+}
+
+impl Instance {
+    /// On whose behalf the Provisioner works.
+    pub(super) fn caller(&self) -> Caller<'_> {
+        Caller { tenant: &self.account, sub_account: Some(&self.subaccount) }
+    }
+}
+
+pub(super) fn fail_with(cause: impl Into<String>) -> Halt {
+    Halt::Fail { cause: cause.into().into() }
+}
+
+/// How long waiting for the Provisioner may go on without an answer: it comes back, and the work goes on without
+/// us.
+pub(super) const PATIENT: RetryPolicy = RetryPolicy {
+    first: Duration::from_secs(1),
+    max: Duration::from_mins(1),
+    budget: Duration::from_hours(12),
+};
+
+/// Why an operation of the Provisioner failed, for people.
+pub(super) fn why(status: &OperationStatus) -> String {
+    match &status.last_error {
+        Some(error) => {
+            format!("the Provisioner failed: {} ({}, {})", error.message, error.reason, error.component)
+        }
+        None if status.message.is_empty() => "the Provisioner failed and did not say why".into(),
+        None => format!("the Provisioner failed: {}", status.message),
+    }
+}
+
+/// How far an operation of the Provisioner is, for people.
+pub(super) fn progress(status: &OperationStatus) -> String {
+    if status.message.is_empty() { "the Provisioner is working".into() } else { status.message.clone() }
+}

@@ -1,0 +1,50 @@
+//! Finds out what has to change: the cluster, Kyma on it, both or neither.
+
+use engine::prelude::*;
+
+use super::Update;
+use crate::runtime::parameters::Parameters;
+use crate::runtime::request;
+use crate::runtime::settings::Runtimes;
+use crate::runtime::shared::{fail_with, opened};
+
+pub(super) struct Compare {
+    pub(super) runtimes: Arc<Runtimes>,
+}
+
+#[async_trait]
+impl Step<Update> for Compare {
+    fn name(&self) -> &'static str {
+        "compare"
+    }
+
+    fn title(&self) -> &'static str {
+        "Comparing what is wanted with what is there"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
+        let new = wanted(op)?;
+        if let Some(context) = &op.params.context {
+            op.input.context = opened(op, context)?;
+        }
+        let plan_id = op.params.plan_id.as_ref().unwrap_or(&op.input.instance()?.plan_id);
+        let plan = self.runtimes.plan(plan_id).map_err(fail_with)?;
+        let old = &op.input.parameters;
+        let cluster = request::upgrade_shoot(plan, old, &new);
+        op.state.changes_cluster = cluster != drivers::provisioner::UpgradeShootInput::default();
+        op.state.changes_kyma = old.kyma_version != new.kyma_version || old.components != new.components;
+        done()
+    }
+}
+
+/// The parameters as they are to be.
+pub(super) fn wanted(op: &Operation<Update>) -> Result<Parameters, Halt> {
+    match &op.params.parameters {
+        Some(sealed) => Parameters::read(&opened(op, sealed)?).map_err(fail_with),
+        None => Ok(op.input.parameters.clone()),
+    }
+}

@@ -1,0 +1,288 @@
+//! The runtime workflows: on trial, with lost answers, with trouble of every kind.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::MemoryStore;
+use engine::{OperationId, Phase, WallClock};
+use serde_json::{Value, json};
+use testing::House;
+use testing::trial::{self, Trial};
+use workflows::runtime::{Binding, Instance, UnknownOutcome, bind, deprovision, provision, unbind, update};
+
+use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
+
+fn only_the_instance(instance: &str, _runtime: &str) -> Value {
+    json!({"instance_id": instance})
+}
+
+fn bind_params(instance: &str, runtime: &str) -> Value {
+    json!({"instance_id": instance, "binding_id": "b-1", "runtime_id": runtime, "account": "ga-1",
+           "subaccount": "sa-1", "expiration_seconds": 600})
+}
+
+#[tokio::test]
+async fn provisioning_stands_all_trials() {
+    trial::stand_all(&RuntimeTrial::of(provision::plan, Before::Asked, only_the_instance).await).await;
+}
+
+#[tokio::test]
+async fn deprovisioning_stands_all_trials() {
+    trial::stand_all(&RuntimeTrial::of(deprovision::plan, Before::Ready, only_the_instance).await).await;
+}
+
+#[tokio::test]
+async fn updating_stands_all_trials() {
+    let params = |instance: &str, _: &str| {
+        json!({"instance_id": instance, "parameters": {
+            "name": "n", "region": "westeurope", "autoScalerMax": 7, "kymaVersion": "1.25.0"}})
+    };
+    trial::stand_all(&RuntimeTrial::of(update::plan, Before::Ready, params).await).await;
+}
+
+#[tokio::test]
+async fn binding_stands_all_trials() {
+    trial::stand_all(&RuntimeTrial::of(bind::plan, Before::ToBind, bind_params).await).await;
+}
+
+/// Provisions one instance and answers how that ended.
+async fn provisioned(
+    trial: &RuntimeTrial<provision::Provision>,
+    house: &House,
+) -> (OperationId, engine::Inspection) {
+    trial.prepare(&house.engine).await;
+    let id = house.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;
+    (id, house.finished(id).await)
+}
+
+async fn on_trial() -> RuntimeTrial<provision::Provision> {
+    RuntimeTrial::of(provision::plan, Before::Asked, only_the_instance).await
+}
+
+#[tokio::test]
+async fn a_runtime_comes_with_its_kubeconfig_dashboard_and_overrides() {
+    let trial = on_trial().await;
+    let house = trial.house().await;
+    let (_, ended) = provisioned(&trial, &house).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let record: Instance = read(&house.engine, &trial.resource().unwrap()).await;
+    assert!(record.ready && record.kubeconfig.is_some() && record.dashboard_url.is_some());
+    assert_eq!(record.cloud_account.as_deref(), Some("shared-azure"));
+    let sent = trial.world.get("/provisioner/runtimes").await;
+    let text = sent.to_string();
+    assert!(text.contains("greeting.text") && text.contains("greeting.token"), "{text}");
+    assert!(text.contains("broker_instance_id"), "{text}");
+}
+
+#[tokio::test]
+async fn trouble_of_every_kind_makes_one_runtime() {
+    for (fault, least_retries) in [
+        (json!({"system": "provisioner", "kind": "drop_after", "times": 1}), 1),
+        (json!({"system": "provisioner", "kind": "error", "status": 500, "times": 2}), 2),
+        (json!({"system": "provisioner", "kind": "garbage", "times": 1}), 1),
+        (json!({"system": "provisioner", "kind": "drop_before", "times": 1}), 1),
+        (json!({"system": "provisioner", "kind": "drop_after", "times": 3}), 1),
+        (json!({"system": "director", "kind": "error", "status": 503, "times": 1}), 1),
+    ] {
+        let trial = on_trial().await;
+        trial.world.fault(&fault).await;
+        let house = trial.house().await;
+        let (id, ended) = provisioned(&trial, &house).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{fault} {:?}", ended.memory.last_error);
+        assert_eq!(trial.world.made("runtime").await, 1, "{fault}");
+        let retries = house.kinds(id).await.matches("retried").count();
+        assert!(retries >= least_retries, "{fault}: {}", house.kinds(id).await);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_fails_at_once_and_a_temporary_error_does_not() {
+    for (code, phase) in
+        [(400, Phase::Failed), (403, Phase::Failed), (500, Phase::Succeeded), (502, Phase::Succeeded)]
+    {
+        let trial = on_trial().await;
+        let failure =
+            json!({"match": {}, "operation": "Provision", "times": 1, "kind": "error", "error_code": code});
+        trial.world.post("/provisioner/failures", &failure).await;
+        let house = trial.house().await;
+        let (_, ended) = provisioned(&trial, &house).await;
+        assert_eq!(ended.shown.summary.phase, phase, "{code} {:?}", ended.memory.last_error);
+        let expect = usize::from(phase == Phase::Succeeded);
+        assert_eq!(trial.world.made("runtime").await, expect, "{code}");
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_that_fails_says_why_and_can_be_removed() {
+    let trial = on_trial().await;
+    let failure = json!({"match": {}, "operation": "Provision", "times": 1, "kind": "operation"});
+    trial.world.post("/provisioner/failures", &failure).await;
+    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+    let builder =
+        builder.workflow(provision::plan(&trial.drivers)).workflow(deprovision::plan(&trial.drivers));
+    let house = House::open(builder, None).await;
+    let (_, ended) = provisioned(&trial, &house).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Failed);
+    assert!(ended.shown.summary.reason.unwrap().contains("the Provisioner failed"));
+    assert_eq!(trial.world.standing_of("runtime").await.len(), 1);
+    let id = house.submit("runtime.deprovision", trial.resource().as_deref(), trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert!(trial.world.standing().await.is_empty());
+    let record: Instance = read(&house.engine, &trial.resource().unwrap()).await;
+    assert!(record.gone_at.is_some() && record.kubeconfig.is_none());
+}
+
+#[tokio::test]
+async fn a_clean_up_that_cannot_be_done_now_is_done_later_and_keeps_no_cluster_alive() {
+    let trial = RuntimeTrial::of(deprovision::plan, Before::Ready, only_the_instance).await;
+    trial.world.fault(&json!({"system": "greeter", "kind": "error", "status": 422, "times": 3})).await;
+    let plan = deprovision::plan(&trial.drivers).retrigger(Duration::from_millis(1), 10);
+    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock)).workflow(plan);
+    let house = House::open(builder, None).await;
+    trial.prepare(&house.engine).await;
+    let id = house.submit("runtime.deprovision", trial.resource().as_deref(), trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert!(trial.world.standing().await.is_empty());
+    let journal = format!("{:?}", house.journal(id).await);
+    assert!(journal.contains("hello_world") && journal.contains("skipped"), "{journal}");
+    let record: Instance = read(&house.engine, &trial.resource().unwrap()).await;
+    assert!(record.gone_at.is_some());
+}
+
+#[tokio::test]
+async fn without_a_director_an_operator_decides() {
+    for (answer, made) in [(json!({"create": true}), 2), (json!({"runtime_id": "?"}), 1)] {
+        let mut trial = on_trial().await;
+        trial.drivers.director = None;
+        trial.world.fault(&json!({"system": "provisioner", "kind": "drop_after", "times": 1})).await;
+        let house = trial.house().await;
+        trial.prepare(&house.engine).await;
+        let id = house.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;
+        let mut waiting = house.inspect(id).await;
+        while !waiting.shown.summary.reason.clone().unwrap_or_default().contains("send the signal") {
+            assert!(!waiting.shown.summary.phase.is_final(), "{:?}", waiting.memory.last_error);
+            tokio::task::yield_now().await;
+            waiting = house.inspect(id).await;
+        }
+        let mut answer = answer;
+        if answer["runtime_id"] == "?" {
+            answer["runtime_id"] = trial.world.standing_of("runtime").await.remove(0).into();
+        }
+        house.engine.signal(&format!("create_runtime:{id}:1"), answer).await.unwrap();
+        let ended = house.finished(id).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+        assert_eq!(trial.world.made("runtime").await, made);
+    }
+}
+
+#[tokio::test]
+async fn without_a_director_the_policy_may_say_create_again() {
+    let mut trial = on_trial().await;
+    trial.drivers.director = None;
+    let runtimes = Arc::make_mut(&mut trial.drivers.runtimes);
+    runtimes.unknown_outcome = UnknownOutcome::CreateAgain;
+    trial.world.fault(&json!({"system": "provisioner", "kind": "drop_after", "times": 1})).await;
+    let house = trial.house().await;
+    let (_, ended) = provisioned(&trial, &house).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(trial.world.made("runtime").await, 2, "the policy accepts two");
+}
+
+#[tokio::test]
+async fn a_suspended_instance_gets_a_new_runtime_and_not_its_old_one() {
+    let trial = on_trial().await;
+    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+    let builder =
+        builder.workflow(provision::plan(&trial.drivers)).workflow(deprovision::plan(&trial.drivers));
+    let house = House::open(builder, None).await;
+    provisioned(&trial, &house).await;
+    let resource = trial.resource().unwrap();
+    let first: Instance = read(&house.engine, &resource).await;
+    let params = json!({"instance_id": trial.instance_id(), "temporary": true});
+    let id = house.submit("runtime.deprovision", Some(&resource), params).await;
+    house.finished(id).await;
+    let suspended: Instance = read(&house.engine, &resource).await;
+    assert!(suspended.gone_at.is_none() && suspended.runtime_id.is_none());
+    let id = house.submit("runtime.provision", Some(&resource), trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let second: Instance = read(&house.engine, &resource).await;
+    assert!(second.runtime_id.is_some() && second.runtime_id != first.runtime_id);
+    assert_eq!(trial.world.standing_of("runtime").await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_update_reaches_the_provisioner_and_is_kept() {
+    let params = |instance: &str, _: &str| json!({"instance_id": instance, "parameters": {"name": "n", "region": "westeurope", "autoScalerMax": 7}});
+    let trial = RuntimeTrial::of(update::plan, Before::Ready, params).await;
+    let house = trial.house().await;
+    trial.prepare(&house.engine).await;
+    let id = house.submit("runtime.update", trial.resource().as_deref(), trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let sent = trial.world.get("/provisioner/runtimes").await.to_string();
+    assert!(sent.contains("\"autoScalerMax\":7"), "{sent}");
+    let resource = trial.resource().unwrap();
+    let record: Instance = read(&house.engine, &resource).await;
+    let kept = record.parameters(&house.engine.sealer("test", &resource)).unwrap();
+    assert_eq!(kept["autoScalerMax"], 7);
+}
+
+#[tokio::test]
+async fn a_binding_works_until_it_is_taken_back() {
+    let trial = RuntimeTrial::of(bind::plan, Before::ToBind, bind_params).await;
+    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+    let builder = builder.workflow(bind::plan(&trial.drivers)).workflow(unbind::plan(&trial.drivers));
+    let house = House::open(builder, None).await;
+    trial.prepare(&house.engine).await;
+    let resource = trial.resource().unwrap();
+    let id = house.submit("runtime.bind", Some(&resource), trial.params()).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let bound: Binding = read(&house.engine, &resource).await;
+    assert!(bound.expires_at.is_some());
+    let kubeconfig = house.engine.sealer("test", &resource).open(bound.kubeconfig.as_ref().unwrap()).unwrap();
+    let cluster = trial.drivers.clusters.open(&kubeconfig).unwrap();
+    let list = || cluster.labelled(drivers::kubernetes::ObjectKind::ConfigMap, "default", "a=1");
+    list().await.unwrap();
+    let mut params = trial.params();
+    params.as_object_mut().unwrap().remove("expiration_seconds");
+    let id = house.submit("runtime.unbind", Some(&resource), params).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert!(list().await.unwrap_err().to_string().contains("nauthorized"));
+    let closed: Binding = read(&house.engine, &resource).await;
+    assert!(closed.kubeconfig.is_none() && closed.gone_at.is_some());
+}
+
+const CANARY: &str = "c4n4ry-7f3e";
+
+#[tokio::test]
+async fn no_secret_is_written_down() {
+    let trial = on_trial().await;
+    let house = trial.house().await;
+    let context = json!({"sm_platform_credentials": {"url": format!("https://{CANARY}.example"), "credentials": {
+        "basic": {"username": CANARY, "password": CANARY}}}});
+    let parameters = json!({"name": CANARY, "region": "westeurope", "administrators": [CANARY]});
+    let record = instance(&house.engine, "i-c", parameters, context);
+    let resource = Instance::resource("i-c");
+    write(&house.engine, &resource, &record).await;
+    let id = house.submit("runtime.provision", Some(&resource), json!({"instance_id": "i-c"})).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let row = house.engine.resource(&resource).await.unwrap().unwrap();
+    let all = format!("{:?} {:?} {:?} {row:?}", ended.shown, ended.memory, house.journal(id).await);
+    assert!(!all.contains(CANARY), "{all}");
+    assert!(trial.world.get("/provisioner/runtimes?reveal=true").await.to_string().contains(CANARY));
+}
+
+#[tokio::test]
+async fn operations_without_a_record_say_what_to_do() {
+    let trial = on_trial().await;
+    let house = trial.house().await;
+    let id = house.submit("runtime.provision", Some("runtime:x"), json!({"instance_id": "x"})).await;
+    let ended = house.finished(id).await;
+    assert!(ended.shown.summary.reason.unwrap().contains("through the broker"));
+}
