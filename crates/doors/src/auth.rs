@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use engine::store::StoreError;
 use engine::{Role, Timestamp, TokenRow};
 use subtle::ConstantTimeEq;
+use tokio::time::timeout;
 
 use crate::hall::Hall;
 use crate::problem::Problem;
@@ -20,11 +22,32 @@ const REMEMBERED: Duration = Duration::from_secs(5);
 const REMEMBERED_MAX: usize = 1024;
 
 /// Who makes a request.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
     /// The name of the token.
-    pub(crate) name: String,
-    pub(crate) role: Role,
+    pub name: String,
+    pub role: Role,
+}
+
+/// Knows who stands behind a bearer token that is not one of ours, such as one of an identity provider.
+#[async_trait]
+pub trait Bearers: Send + Sync + 'static {
+    async fn verify(&self, token: &str) -> Result<Caller, Denied>;
+}
+
+/// Why somebody is not let in. The texts never hold any of what was presented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denied {
+    /// It is not good, and why.
+    Refused(String),
+    /// Nobody can tell now.
+    Unavailable(StoreError),
+}
+
+impl From<StoreError> for Denied {
+    fn from(error: StoreError) -> Denied {
+        Denied::Unavailable(error)
+    }
 }
 
 /// Tokens that were good a moment ago, by their digest. Bad ones are never kept, so that guessing cannot fill
@@ -73,32 +96,49 @@ impl TokenCache {
 /// Finds out who makes the request. A database that does not answer says nothing about the token: that is a
 /// 503, never a 401.
 pub(crate) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Caller, Problem> {
-    let token = presented(headers)?;
+    let token = presented(hall, headers)?;
+    identify(hall, token).await.map_err(|denied| match denied {
+        Denied::Refused(why) => Problem::unauthenticated(&why, true),
+        Denied::Unavailable(error) => error.into(),
+    })
+}
+
+/// Whose token this is: one of ours, or one that somebody else vouches for.
+pub(crate) async fn identify(hall: &Hall, token: &str) -> Result<Caller, Denied> {
+    let unknown = || Denied::Refused("this token is not known here".into());
+    if !looks_like_a_token(token) {
+        let asked = hall.bearers.as_ref().ok_or_else(unknown)?.verify(token);
+        return timeout(hall.settings.request_timeout, asked)
+            .await
+            .unwrap_or_else(|_| Err(too_slow().into()));
+    }
     let digest = digest(token);
     let now = hall.engine.now();
     let row = match hall.tokens.find(&digest, now) {
         Some(row) => row,
-        None => look_up(hall, &digest, now).await?,
+        None => look_up(hall, &digest, now).await?.ok_or_else(unknown)?,
     };
     if row.expires_at.is_some_and(|expires_at| expires_at <= now) {
-        return Err(Problem::unauthenticated("this token has expired; ask an admin for a new one", true));
+        return Err(Denied::Refused("this token has expired; ask an admin for a new one".into()));
     }
     Ok(Caller { name: row.name, role: row.role })
 }
 
-async fn look_up(hall: &Hall, digest: &str, now: Timestamp) -> Result<TokenRow, Problem> {
-    let asked = tokio::time::timeout(hall.settings.request_timeout, hall.access.find_token(digest)).await;
-    let found = asked.unwrap_or_else(|_| Err(StoreError::Unavailable("it took too long".into())))?;
-    match found.filter(|row| row.digest.as_bytes().ct_eq(digest.as_bytes()).into()) {
-        Some(row) => {
-            hall.tokens.keep(row.clone(), now);
-            Ok(row)
-        }
-        None => Err(Problem::unauthenticated("this token is not known here", true)),
+async fn look_up(hall: &Hall, digest: &str, now: Timestamp) -> Result<Option<TokenRow>, StoreError> {
+    let asked = timeout(hall.settings.request_timeout, hall.access.find_token(digest)).await;
+    let found = asked.unwrap_or_else(|_| Err(too_slow()))?;
+    let found = found.filter(|row| row.digest.as_bytes().ct_eq(digest.as_bytes()).into());
+    if let Some(row) = &found {
+        hall.tokens.keep(row.clone(), now);
     }
+    Ok(found)
 }
 
-fn presented(headers: &HeaderMap) -> Result<&str, Problem> {
+fn too_slow() -> StoreError {
+    StoreError::Unavailable("it took too long".into())
+}
+
+fn presented<'a>(hall: &Hall, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {
         let detail = "send the header Authorization: Bearer <token>";
@@ -107,7 +147,8 @@ fn presented(headers: &HeaderMap) -> Result<&str, Problem> {
     let token = value.to_str().ok().and_then(|text| {
         let (scheme, token) = text.split_once(' ')?;
         let token = token.trim();
-        (scheme.eq_ignore_ascii_case("bearer") && looks_like_a_token(token)).then_some(token)
+        let is_token = looks_like_a_token(token) || (hall.bearers.is_some() && !token.is_empty());
+        (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
     });
     match (token, values.next()) {
         (Some(token), None) => Ok(token),

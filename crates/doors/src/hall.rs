@@ -6,10 +6,12 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use engine::{AccessStore, Engine};
 use tokio_util::sync::CancellationToken;
+use workflows::runtime::catalog::Catalog;
 
-use crate::auth::TokenCache;
+use crate::auth::{Bearers, TokenCache};
 use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
+use crate::osb::OsbSettings;
 
 /// Everything the doors need to open.
 #[derive(Clone)]
@@ -18,6 +20,10 @@ pub struct Doors {
     pub access: Arc<dyn AccessStore>,
     pub meter: Arc<Meter>,
     pub settings: DoorSettings,
+    /// What the service broker offers; without it there is no broker.
+    pub catalog: Option<Arc<Catalog>>,
+    /// Who vouches for bearer tokens that are not ours.
+    pub bearers: Option<Arc<dyn Bearers>>,
     /// Cancelled when the process stops: event streams end then, so that connections can close.
     pub closing: CancellationToken,
 }
@@ -35,6 +41,7 @@ pub struct DoorSettings {
     pub streams_max: usize,
     /// How often a stream looks for events of other nodes, which this process is not told about.
     pub stream_poll: Duration,
+    pub osb: OsbSettings,
 }
 
 impl Default for DoorSettings {
@@ -45,6 +52,7 @@ impl Default for DoorSettings {
             public_metrics: true,
             streams_max: 512,
             stream_poll: Duration::from_secs(1),
+            osb: OsbSettings::default(),
         }
     }
 }
@@ -54,6 +62,8 @@ pub(crate) struct Hall {
     pub(crate) access: Arc<dyn AccessStore>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) settings: DoorSettings,
+    pub(crate) catalog: Option<Arc<Catalog>>,
+    pub(crate) bearers: Option<Arc<dyn Bearers>>,
     pub(crate) closing: CancellationToken,
     pub(crate) tokens: TokenCache,
     pub(crate) watchers: Watchers,
@@ -64,9 +74,10 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors { engine, access, meter, settings, closing } = doors;
+        let Doors { engine, access, meter, settings, catalog, bearers, closing } = doors;
         let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
-        Arc::new(Hall { engine, access, meter, settings, closing, tokens: TokenCache::default(), watchers })
+        let tokens = TokenCache::default();
+        Arc::new(Hall { engine, access, meter, settings, catalog, bearers, closing, tokens, watchers })
     }
 }
 

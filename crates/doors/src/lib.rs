@@ -1,4 +1,4 @@
-//! The APIs in front of the engine. So far there is one door: operations.
+//! The APIs in front of the engine: operations, runtimes, and the service broker.
 //!
 //! A door parses, authorises, submits or reads. It never talks to a driver and never waits on a worker: it
 //! watches rows. Who may do what is one table, [`rights::RIGHTS`]; what can go wrong is one list, [`Code`].
@@ -13,21 +13,27 @@ mod guard;
 mod hall;
 mod health;
 mod metrics;
+mod oidc;
 mod openapi;
 mod operations;
+pub mod osb;
 mod paging;
 mod problem;
 mod query;
 pub mod rights;
 mod router;
+mod runtimes;
 mod sentence;
 pub mod tokens;
 pub mod wire;
 
+pub use auth::{Bearers, Caller, Denied};
 pub use code::Code;
 pub use hall::{DoorSettings, Doors};
 pub use metrics::Meter;
+pub use oidc::{Oidc, OidcSettings};
 pub use openapi::openapi;
 pub use router::router;
+pub use runtimes::sweep::{Swept, keep_sweeping, sweep};
 pub use sentence::describe;
 pub use tokens::ensure_admin;

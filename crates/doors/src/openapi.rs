@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::http::Method;
-use engine::Role;
 use utoipa::OpenApi as _;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -25,6 +24,7 @@ const SCHEME: &str = "token";
     tags(
         (name = "operations", description = "Durable runs of workflows."),
         (name = "workflows", description = "What can be run."),
+        (name = "runtimes", description = "Service instances and their clusters, for operators."),
         (name = "access", description = "Tokens, and who did what."),
         (name = "service", description = "The service itself."),
     ),
@@ -62,6 +62,7 @@ fn operation_of<'a>(item: &'a mut PathItem, method: &Method) -> Option<&'a mut O
     match method.as_str() {
         "GET" => item.get.as_mut(),
         "POST" => item.post.as_mut(),
+        "PUT" => item.put.as_mut(),
         "DELETE" => item.delete.as_mut(),
         _ => None,
     }
@@ -73,13 +74,10 @@ fn complete(operation: &mut Operation, right: &Right) {
     if let Needs::Role(_) | Needs::ReaderUnlessPublic = right.needs {
         operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
         problems.push((401, "No valid token: `unauthenticated`."));
+        problems.push((403, "The role of the token is too low: `forbidden`."));
         problems.push((503, "No database: `database-unavailable` or `database-full`."));
     }
-    if let Needs::Role(role) = right.needs {
-        // There is no role below the reader, so that nobody with a token is turned away there.
-        if role > Role::Reader {
-            problems.push((403, "The role of the token is too low: `forbidden`."));
-        }
+    if let Needs::Role(_) = right.needs {
         problems.push((400, "Something in the request is wrong, and the problem says what."));
     }
     if operation.parameters.is_some() {

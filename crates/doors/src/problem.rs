@@ -212,6 +212,10 @@ impl From<SubmitError> for Problem {
                 Code::IdempotencyKeyReused,
                 "this key belongs to another request with other content; use a new key",
             ),
+            SubmitError::Changed => Problem::new(
+                Code::ResourceChanged,
+                "others change this resource all the time; look at it and try again",
+            ),
             SubmitError::Store(error) => error.into(),
         }
     }

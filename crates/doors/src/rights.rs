@@ -24,7 +24,7 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 23] = {
+pub static RIGHTS: [Right; 33] = {
     use Needs::{Nothing, ReaderUnlessPublic};
     const READER: Needs = Needs::Role(Role::Reader);
     const OPERATOR: Needs = Needs::Role(Role::Operator);
@@ -43,6 +43,15 @@ pub static RIGHTS: [Right; 23] = {
         look("/workflows", READER),
         look("/workflows/{name}", READER),
         change(Method::POST, "/signals/{key}", OPERATOR, "signal.send"),
+        look("/runtimes", READER),
+        look("/runtimes/{id}", READER),
+        look("/runtimes/{id}/operations", READER),
+        look("/runtimes/{id}/events", READER),
+        change(Method::POST, "/runtimes/{id}/force-delete", ADMIN, "runtime.force_delete"),
+        change(Method::POST, "/runtimes/{id}/repair", OPERATOR, "runtime.repair"),
+        look("/info/runtimes", READER),
+        look("/kubeconfig/{id}", OPERATOR),
+        change(Method::PUT, "/expire/service_instance/{id}", OPERATOR, "runtime.expire"),
         look("/tokens", ADMIN),
         change(Method::POST, "/tokens", ADMIN, "token.create"),
         change(Method::DELETE, "/tokens/{name}", ADMIN, "token.delete"),
@@ -51,6 +60,7 @@ pub static RIGHTS: [Right; 23] = {
         look("/readyz", Nothing),
         look("/metrics", ReaderUnlessPublic),
         look("/openapi.json", Nothing),
+        look("/openapi/osb.json", Nothing),
         look("/errors", Nothing),
         look("/errors/{code}", Nothing),
     ]

@@ -18,7 +18,7 @@ use crate::frame::frame;
 use crate::guard::guard;
 use crate::hall::{Doors, Hall, Shared};
 use crate::problem::Problem;
-use crate::{audit, errors, health, metrics, openapi, operations, tokens};
+use crate::{audit, errors, health, metrics, openapi, operations, osb, runtimes, tokens};
 
 /// All doors, ready to be served.
 ///
@@ -28,15 +28,20 @@ use crate::{audit, errors, health, metrics, openapi, operations, tokens};
 pub fn router(doors: Doors) -> Router {
     let hall = Hall::new(doors);
     let (router, _) = routes().split_for_parts();
-    router
+    let own = router
         .fallback(|| async { Problem::no_such_path() })
         .layer(DefaultBodyLimit::max(hall.settings.body_limit_bytes))
         .layer(CatchPanicLayer::custom(broken))
         .layer(from_fn_with_state(Shared::clone(&hall), guard))
         .layer(CatchPanicLayer::custom(broken))
-        .layer(from_fn_with_state(Shared::clone(&hall), frame))
+        .with_state(Shared::clone(&hall));
+    // The broker has a guard of its own, which speaks the words of its specification.
+    let all = match osb::router(&hall) {
+        Some(broker) => own.merge(broker),
+        None => own,
+    };
+    all.layer(from_fn_with_state(hall, frame))
         .layer(SetSensitiveRequestHeadersLayer::new(once(AUTHORIZATION)))
-        .with_state(hall)
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Shared> {
@@ -53,6 +58,15 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(operations::signal::signal))
         .routes(routes!(operations::plan::list_workflows))
         .routes(routes!(operations::plan::get_workflow))
+        .routes(routes!(runtimes::list::list_runtimes))
+        .routes(routes!(runtimes::get::get_runtime))
+        .routes(routes!(runtimes::operations::list_runtime_operations))
+        .routes(routes!(runtimes::events::list_runtime_events))
+        .routes(routes!(runtimes::force_delete::force_delete_runtime))
+        .routes(routes!(runtimes::repair::repair_runtime))
+        .routes(routes!(runtimes::info::info_runtimes))
+        .routes(routes!(runtimes::kubeconfig::get_kubeconfig))
+        .routes(routes!(runtimes::expire::expire_service_instance))
         .routes(routes!(tokens::list::list_tokens, tokens::create::create_token))
         .routes(routes!(tokens::delete::delete_token))
         .routes(routes!(audit::audit_log))
@@ -60,6 +74,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))
         .routes(routes!(openapi::openapi_json))
+        .routes(routes!(osb::openapi::osb_json))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::show_error))
 }

@@ -7,6 +7,7 @@ mod explanation;
 mod journal;
 mod operation;
 mod problem;
+mod runtime;
 mod workflow;
 
 use std::fmt;
@@ -25,6 +26,11 @@ pub use operation::{
     Verb,
 };
 pub use problem::Problem;
+pub use runtime::{
+    Level, Reason, Runtime, RuntimeBinding, RuntimeEvent, RuntimeEvents, RuntimeInfo, RuntimeInfoOperation,
+    RuntimeInfoStatus, RuntimeOperation, RuntimeOperations, RuntimePage, RuntimeQuery, RuntimeState,
+    RuntimeStatus, Started,
+};
 pub use workflow::{Workflow, WorkflowList, WorkflowStep};
 
 /// A moment, written as RFC 3339 in UTC.

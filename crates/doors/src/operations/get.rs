@@ -76,7 +76,7 @@ fn tag(detail: &wire::OperationDetail) -> Result<String, Problem> {
     Ok(format!("\"{}\"", &digest(&text)[..32]))
 }
 
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+pub(crate) fn is_known(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut tags = values.flat_map(|value| value.split(',')).map(str::trim);
     tags.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)

@@ -7,10 +7,13 @@ use utoipa::ToSchema;
 
 use super::Moment;
 
-/// What a token may do; each role includes the ones before it.
+/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker
+/// may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
+    /// Asks for service instances, as a platform does, and sees nothing else.
+    Broker,
     /// Looks.
     Reader,
     /// Also cancels, pauses, resumes, retries and signals.
@@ -22,6 +25,7 @@ pub enum Role {
 impl From<engine::Role> for Role {
     fn from(role: engine::Role) -> Role {
         match role {
+            engine::Role::Broker => Role::Broker,
             engine::Role::Reader => Role::Reader,
             engine::Role::Operator => Role::Operator,
             engine::Role::Admin => Role::Admin,
@@ -32,6 +36,7 @@ impl From<engine::Role> for Role {
 impl From<Role> for engine::Role {
     fn from(role: Role) -> engine::Role {
         match role {
+            Role::Broker => engine::Role::Broker,
             Role::Reader => engine::Role::Reader,
             Role::Operator => engine::Role::Operator,
             Role::Admin => engine::Role::Admin,

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use engine::prelude::async_trait;
 use engine::store::{
-    Claims, MemoryStore, Query, Receipt, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+    Claims, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
+    StoreError, Summary, Wish, Write,
 };
 use engine::{AccessStore, AuditRow, Event, NodeId, OperationId, Timestamp, TokenRow};
 use tokio::sync::Notify;
@@ -15,6 +16,7 @@ pub(crate) struct ShakyStore {
     inner: MemoryStore,
     mood: AtomicU8,
     pub(crate) token_queries: AtomicU32,
+    pub(crate) reads: AtomicU32,
 }
 
 /// What the store does when it is asked.
@@ -38,6 +40,9 @@ impl ShakyStore {
     }
 
     async fn ask(&self, is_write: bool) -> Result<(), StoreError> {
+        if !is_write {
+            self.reads.fetch_add(1, Ordering::SeqCst);
+        }
         let mood = self.mood.load(Ordering::SeqCst);
         if mood == Mood::Silent as u8 {
             std::future::pending::<()>().await;
@@ -85,6 +90,14 @@ impl Store for ShakyStore {
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.ask(false).await?;
         self.inner.journal(id, after, limit).await
+    }
+    async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.resource(name).await
+    }
+    async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
+        self.ask(false).await?;
+        self.inner.resources(query).await
     }
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
         self.ask(false).await?;

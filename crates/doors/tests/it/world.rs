@@ -79,8 +79,15 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
         .observer(meter.clone())
         .build();
     let closing = CancellationToken::new();
-    let doors =
-        Doors { engine: engine.clone(), access: store.clone(), meter, settings, closing: closing.clone() };
+    let doors = Doors {
+        engine: engine.clone(),
+        access: store.clone(),
+        meter,
+        settings,
+        catalog: None,
+        bearers: None,
+        closing: closing.clone(),
+    };
     let now = clock.now();
     let token = |name: &'static str, role, expires_at| {
         let store = store.clone();

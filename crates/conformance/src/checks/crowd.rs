@@ -1,0 +1,72 @@
+//! Many at once: the same request many times, and many that differ, for one id.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use crate::answer::Answer;
+use crate::call::Call;
+use crate::exam::{Exam, new_id};
+
+const CROWD: usize = 20;
+
+pub(crate) async fn run(exam: &Exam) {
+    tokio::join!(alike(exam), differing(exam));
+}
+
+async fn alike(exam: &Exam) {
+    let id = &new_id();
+    let answers = at_once(exam, (0..CROWD).map(|_| exam.put(id))).await;
+    let fault = others(&answers, &[200, 201, 202]);
+    exam.check("crowd.put.accepted", "1.4", "the same PUT many times at once is accepted", fault);
+    let fault = (operations(&answers).len() > 1).then(|| format!("operations {:?}", operations(&answers)));
+    exam.check("crowd.put.operation", "1.4", "it begins one operation", fault);
+    let created = answers.iter().filter(|answer| answer.status == 201).count();
+    let fault = (created > 1).then(|| format!("{created} answers say 201"));
+    exam.check("crowd.put.created", "1.4", "it creates at most once", fault);
+    let last = exam.settle(exam.last_operation(id)).await;
+    exam.check("crowd.put.end", "1.4", "it ends well", last.is(&[200]).with("state", &json!("succeeded")));
+    let update = json!({ "service_id": exam.service["id"] });
+    let answers = at_once(exam, (0..CROWD).map(|_| exam.patch(id, &update))).await;
+    let fault = others(&answers, &[200, 202, 422]);
+    exam.check("crowd.update", "1.4", "many updates at once are taken or have to wait", fault);
+    exam.settle(exam.last_operation(id)).await;
+    let answers = at_once(exam, (0..CROWD).map(|_| exam.delete(id))).await;
+    let fault = others(&answers, &[200, 202, 410]);
+    exam.check("crowd.deprovision.accepted", "1.4", "the same DELETE many times at once is accepted", fault);
+    let fault = (operations(&answers).len() > 1).then(|| format!("operations {:?}", operations(&answers)));
+    exam.check("crowd.deprovision.operation", "1.4", "it begins one operation", fault);
+    exam.settle(exam.last_operation(id)).await;
+    let answer = exam.send(exam.put(id)).await;
+    exam.check("crowd.deprovision.end", "1.4", "then the id is not used again", answer.is(&[409]));
+}
+
+async fn differing(exam: &Exam) {
+    let id = &new_id();
+    let bodies = (0..CROWD).map(|_| exam.body_with(&[("/organization_guid", json!(new_id()))]));
+    let answers = at_once(exam, bodies.map(|body| exam.put_with(id, &body))).await;
+    let won = answers.iter().filter(|answer| answer.has(&[200, 201, 202])).count();
+    let fault = (won != 1).then(|| format!("{won} of {CROWD} were accepted"));
+    exam.check("crowd.differing.one", "1.4", "of many PUTs that differ one is accepted", fault);
+    let losers: Vec<Arc<Answer>> =
+        answers.into_iter().filter(|answer| !answer.has(&[200, 201, 202])).collect();
+    let fault =
+        others(&losers, &[409]).or_else(|| losers.is_empty().then(|| "no PUT was refused".to_owned()));
+    exam.check("crowd.differing.others", "1.4", "all others conflict", fault);
+    exam.settle(exam.last_operation(id)).await;
+}
+
+async fn at_once(exam: &Exam, calls: impl Iterator<Item = Call>) -> Vec<Arc<Answer>> {
+    join_all(calls.map(|call| exam.send(call))).await
+}
+
+fn operations(answers: &[Arc<Answer>]) -> BTreeSet<&str> {
+    answers.iter().filter_map(|answer| answer.operation()).collect()
+}
+
+fn others(answers: &[Arc<Answer>], expect: &[u16]) -> Option<String> {
+    let other = answers.iter().find(|answer| !answer.has(expect))?;
+    Some(format!("{} -> {} {}", other.request, other.status, other.text))
+}

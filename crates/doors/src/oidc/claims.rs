@@ -1,0 +1,150 @@
+//! What a token says about its bearer, and whether that is good here and now.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use engine::{Role, Timestamp};
+use serde::Deserialize;
+
+use super::OidcSettings;
+
+/// Clocks differ.
+const LEEWAY: Duration = Duration::from_secs(60);
+const SUBJECT_CHARS_MAX: usize = 128;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Claims {
+    iss: String,
+    pub(super) sub: String,
+    aud: Texts,
+    /// Seconds since 1970.
+    exp: i64,
+    #[serde(default)]
+    nbf: Option<i64>,
+    #[serde(default)]
+    scope: Texts,
+    /// Some issuers call the scope so.
+    #[serde(default)]
+    scp: Texts,
+    #[serde(default)]
+    groups: Texts,
+}
+
+/// One text or a list of them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Texts {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Texts::Many(Vec::new())
+    }
+}
+
+impl Texts {
+    fn iter(&self) -> impl Iterator<Item = &str> {
+        let all = match self {
+            Texts::One(text) => std::slice::from_ref(text),
+            Texts::Many(texts) => texts,
+        };
+        all.iter().map(String::as_str)
+    }
+}
+
+impl Claims {
+    pub(super) fn check(&self, settings: &OidcSettings, now: Timestamp) -> Result<(), &'static str> {
+        if self.iss != settings.issuer {
+            return Err("this token comes from another issuer");
+        }
+        if !self.aud.iter().any(|audience| audience == settings.audience) {
+            return Err("this token is meant for another audience");
+        }
+        if seconds(self.exp).plus(LEEWAY) <= now {
+            return Err("this token has expired; get a new one");
+        }
+        if self.nbf.is_some_and(|nbf| seconds(nbf).minus(LEEWAY) > now) {
+            return Err("this token is not valid yet");
+        }
+        let is_name = (1..=SUBJECT_CHARS_MAX).contains(&self.sub.chars().count());
+        if !is_name || self.sub.chars().any(char::is_control) {
+            return Err("the subject of this token cannot be used as a name");
+        }
+        Ok(())
+    }
+
+    /// The highest role of its groups, or else what the scope brings.
+    pub(super) fn role(&self, roles: &BTreeMap<String, Role>, scope: &str) -> Option<Role> {
+        let by_group = self.groups.iter().filter_map(|group| roles.get(group).copied()).max();
+        let mut scopes = self.scope.iter().chain(self.scp.iter()).flat_map(str::split_ascii_whitespace);
+        by_group.or_else(|| scopes.any(|given| given == scope).then_some(Role::Broker))
+    }
+}
+
+fn seconds(since_1970: i64) -> Timestamp {
+    Timestamp(since_1970.saturating_mul(1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const NOW: i64 = 1_000_000;
+
+    fn checked(change: &Value) -> Result<(), &'static str> {
+        let mut claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW + 10});
+        claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let claims: Claims = serde_json::from_value(claims).map_err(|_| "unreadable")?;
+        claims.check(&OidcSettings::new("https://i", "us"), seconds(NOW))
+    }
+
+    #[test]
+    fn claims_are_good_for_this_issuer_this_audience_and_this_time() {
+        for (change, part) in [
+            (json!({}), ""),
+            (json!({"aud": ["them", "us"]}), ""),
+            (json!({"exp": NOW - 59}), ""),
+            (json!({"exp": i64::MAX}), ""),
+            (json!({"nbf": NOW + 60}), ""),
+            (json!({"exp": NOW - 60}), "expired"),
+            (json!({"exp": i64::MIN}), "expired"),
+            (json!({"exp": "soon"}), "unreadable"),
+            (json!({"exp": null}), "unreadable"),
+            (json!({"nbf": NOW + 61}), "not valid yet"),
+            (json!({"iss": "https://i/"}), "another issuer"),
+            (json!({"aud": "u"}), "another audience"),
+            (json!({"aud": []}), "another audience"),
+            (json!({"aud": {"us": 1}}), "unreadable"),
+            (json!({"sub": ""}), "subject"),
+            (json!({"sub": "a\nb"}), "subject"),
+            (json!({"sub": "a".repeat(129)}), "subject"),
+        ] {
+            match checked(&change) {
+                Ok(()) => assert_eq!(part, "", "{change} was let in"),
+                Err(why) => assert!(!part.is_empty() && why.contains(part), "{change}: {why}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_highest_group_counts_and_the_scope_only_without_one() {
+        let settings = OidcSettings::new("https://i", "us");
+        for (change, role) in [
+            (json!({}), None),
+            (json!({"groups": ["unknown"], "scope": "broker:writer read"}), None),
+            (json!({"scope": "openid broker:write"}), Some(Role::Broker)),
+            (json!({"scp": ["openid", "broker:write"]}), Some(Role::Broker)),
+            (json!({"groups": ["viewer", "admin", "operator"]}), Some(Role::Admin)),
+            (json!({"groups": "viewer", "scope": "broker:write"}), Some(Role::Reader)),
+        ] {
+            let mut claims = json!({"iss": "", "aud": "", "sub": "", "exp": 0});
+            claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let claims: Claims = serde_json::from_value(claims).unwrap();
+            assert_eq!(claims.role(&settings.roles, "broker:write"), role, "{change}");
+        }
+    }
+}

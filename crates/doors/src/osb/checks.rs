@@ -1,0 +1,58 @@
+//! What a request must fulfil before anybody looks at what is there.
+
+use serde_json::{Map, Value};
+use workflows::runtime::Parameters;
+use workflows::runtime::catalog::{Plan, Purpose};
+
+use super::Broker;
+use super::error::Refusal;
+use super::place::Hints;
+use super::record::Offer;
+
+impl Broker {
+    /// The plan that a request means.
+    pub(super) fn plan(&self, offer: Offer<'_>) -> Result<&Plan, Refusal> {
+        self.service(offer.service)?;
+        self.catalog.plan(offer.plan).ok_or_else(|| Refusal::bad("plan_id: the catalog has no such plan"))
+    }
+
+    pub(super) fn service(&self, id: &str) -> Result<(), Refusal> {
+        if self.catalog.service.id == id {
+            return Ok(());
+        }
+        Err(Refusal::bad("service_id: the catalog has no such service"))
+    }
+
+    /// Whether the platform can wait. The broker whose place this takes never asked.
+    pub(super) fn can_wait(&self, hints: &Hints) -> Result<(), Refusal> {
+        if hints.accepts_incomplete || self.settings().compat_keb {
+            return Ok(());
+        }
+        Err(Refusal::async_required())
+    }
+}
+
+/// Whether the version that the platform knows is the one that the plan has.
+pub(super) fn maintenance(plan: &Plan, version: Option<&str>) -> Result<(), Refusal> {
+    match (version, &plan.maintenance) {
+        (None, _) => Ok(()),
+        (Some(version), Some(maintenance)) if maintenance.version == version => Ok(()),
+        (Some(_), Some(_)) => Err(Refusal::maintenance(
+            "maintenance_info.version: the plan has another one by now; read the catalog again",
+        )),
+        (Some(_), None) => {
+            Err(Refusal::maintenance("maintenance_info: this plan has none; read the catalog again"))
+        }
+    }
+}
+
+pub(super) fn schema(plan: &Plan, purpose: Purpose, parameters: &Map<String, Value>) -> Result<(), Refusal> {
+    plan.validate(purpose, &Value::Object(parameters.clone())).map_err(Refusal::bad)
+}
+
+/// What all parameters of an instance mean together.
+pub(super) fn meaning(plan: &Plan, parameters: &Map<String, Value>) -> Result<Parameters, Refusal> {
+    let read = Parameters::read(parameters).map_err(Refusal::bad)?;
+    read.check(plan.defaults.min, plan.defaults.max).map_err(Refusal::bad)?;
+    Ok(read)
+}

@@ -1,0 +1,143 @@
+//! `DELETE /v2/service_instances/{instance_id}`
+
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use engine::store::{ResourceQuery, ResourceRow};
+use engine::{Alongside, Phase, Resource};
+use serde_json::json;
+use workflows::runtime::{BIND, Binding, DEPROVISION, Instance};
+
+use super::decide::{Call, Decision, decide};
+use super::error::Refusal;
+use super::place::{Hints, Place};
+use super::record::Offer;
+use super::standing::{Known, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
+use super::{Broker, Desk, wire};
+use crate::auth::Caller;
+
+/// More bindings than this are not counted.
+const COUNTED_MAX: usize = 1000;
+
+/// Has an instance deleted.
+///
+/// One that is still being made is not made to its end. One with live bindings is not deleted.
+#[utoipa::path(
+    delete, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "deprovision",
+    responses(
+        (status = OK, body = wire::Empty, description = "It does not exist."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being deleted."),
+        (status = GONE, body = wire::Error, description = "There is none."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`AsyncRequired`, `ConcurrencyError`, or there are live bindings."),
+    )
+)]
+pub(super) async fn deprovision(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Caller>,
+) -> Result<Response, Refusal> {
+    let (service, plan) = hints.service_and_plan()?;
+    let offer = Offer { service, plan };
+    if let Err(refusal) = broker.plan(offer) {
+        // An instance may outlive its plan.
+        let known = broker.instance(&place.instance).await?;
+        known.filter(|known| is_of(&known.record, offer)).ok_or(refusal)?;
+    }
+    broker.can_wait(&hints)?;
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(answer) = attempt(&broker, &place.instance, offer, &caller.name).await? {
+            return Ok(answer);
+        }
+    }
+    Err(Refusal::busy())
+}
+
+fn is_of(instance: &Instance, offer: Offer<'_>) -> bool {
+    instance.service_id == offer.service && instance.plan_id == offer.plan
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, id: &str, offer: Offer<'_>, by: &str) -> Result<Option<Response>, Refusal> {
+    let Some(known) = broker.instance(id).await? else {
+        if !broker.bury_instance(id, offer).await? {
+            return Ok(None);
+        }
+        return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
+    };
+    match decide(Some(known.status), Call::Delete) {
+        Decision::Start => {
+            broker.has_no_bindings(&known.record).await?;
+            remove(broker, known, None, by).await
+        }
+        Decision::Supersede => {
+            let reason = "the platform deleted the instance while it was being made";
+            let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
+            remove(broker, known, running, by).await
+        }
+        Decision::SameOperation => Ok(Some(in_progress(known.operation()))),
+        Decision::Gone if broker.settings().compat_keb => {
+            Ok(Some(known.operation().map_or_else(done, |operation| in_progress(Some(operation)))))
+        }
+        other => Err(other.refusal("service instance")),
+    }
+}
+
+fn gone() -> Refusal {
+    Decision::Gone.refusal("service instance")
+}
+
+fn in_progress(operation: Option<String>) -> Response {
+    under_way(wire::Accepted { operation, ..wire::Accepted::default() })
+}
+
+async fn remove(
+    broker: &Broker,
+    known: Known<Instance>,
+    supersedes: Option<(engine::OperationId, String)>,
+    by: &str,
+) -> Result<Option<Response>, Refusal> {
+    let expect = known.expect();
+    let Known { row, mut record, .. } = known;
+    // A suspended instance that is deleted is suspended no longer: this is for good.
+    let portrait = if std::mem::take(&mut record.suspended) { Some(portrait(&record)?) } else { None };
+    let order = Order {
+        workflow: DEPROVISION,
+        tenant: &row.tenant,
+        resource: row.name.clone(),
+        params: json!({"instance_id": record.instance_id, "temporary": false}),
+        by,
+        along: Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() },
+    };
+    Ok(broker.accept(order).await?.map(|id| in_progress(Some(id.to_string()))))
+}
+
+impl Broker {
+    async fn has_no_bindings(&self, instance: &Instance) -> Result<(), Refusal> {
+        let query = ResourceQuery {
+            kind: Binding::KIND.to_owned(),
+            labels: vec![("instance_id".to_owned(), vec![instance.instance_id.clone()])],
+            limit: COUNTED_MAX,
+            ..ResourceQuery::default()
+        };
+        let rows = self.hall.engine.resources(&query).await?.rows;
+        match rows.iter().filter(|row| self.is_live(row)).count() {
+            0 => Ok(()),
+            count => {
+                let text = format!("there are {count} bindings of this service instance; unbind them first");
+                Err(Refusal::unprocessable(text))
+            }
+        }
+    }
+
+    /// Whether anybody may hold credentials that work.
+    fn is_live(&self, row: &ResourceRow) -> bool {
+        let was_made = match (row.workflow.as_deref(), row.phase) {
+            (Some(BIND), Some(phase)) => !phase.is_final() || phase == Phase::Succeeded,
+            _ => true,
+        };
+        was_made && row.gone_at.is_none() && !self.has_expired(row)
+    }
+}

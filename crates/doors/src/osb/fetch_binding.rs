@@ -1,0 +1,34 @@
+//! `GET /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
+
+use axum::Json;
+use axum::extract::State;
+
+use super::decide::{Call, Decision, decide};
+use super::error::Refusal;
+use super::place::Place;
+use super::{Desk, wire};
+
+/// Shows a binding with its credentials.
+#[utoipa::path(
+    get, path = "/v2/service_instances/{instance_id}/service_bindings/{binding_id}", tag = "bindings",
+    operation_id = "fetch_binding",
+    responses(
+        (status = OK, body = wire::Binding, description = "The binding."),
+        (status = NOT_FOUND, body = wire::Error, description = "There is none, it is not ready yet, or it has expired."),
+    )
+)]
+pub(super) async fn fetch_binding(
+    State(broker): State<Desk>,
+    place: Place,
+) -> Result<Json<wire::Binding>, Refusal> {
+    let known = broker.binding(&place.instance, &place.binding).await?;
+    let decision = decide(known.as_ref().map(|known| known.status), Call::Get);
+    match (decision, known) {
+        (Decision::Show, Some(known))
+            if known.record.kubeconfig.is_some() && !broker.has_expired(&known.row) =>
+        {
+            broker.credentials(&known).map(Json)
+        }
+        _ => Err(Decision::NotFound.refusal("service binding")),
+    }
+}

@@ -1,0 +1,102 @@
+//! What the path and the query of a request say.
+
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+
+use super::Desk;
+use super::error::Refusal;
+
+const ID_BYTES_MAX: usize = 255;
+
+/// The ids in the path, decoded. What a path does not have is empty.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// The region of the platform, in paths that have one.
+    pub(super) region: Option<String>,
+    pub(super) instance: String,
+    pub(super) binding: String,
+}
+
+impl FromRequestParts<Desk> for Place {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Place, Refusal> {
+        let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+        let Path(pairs) = pairs.map_err(|_| Refusal::bad("the path is not valid UTF-8"))?;
+        let mut place = Place::default();
+        for (name, value) in pairs {
+            check(&name, &value)?;
+            match name.as_str() {
+                "region" => place.region = Some(value),
+                "instance_id" => place.instance = value,
+                _ => place.binding = value,
+            }
+        }
+        Ok(place)
+    }
+}
+
+/// An id may have any character that a path and a log survive.
+pub(super) fn check(name: &str, id: &str) -> Result<(), Refusal> {
+    let is_bad = |c: char| c == '/' || c.is_control();
+    if (1..=ID_BYTES_MAX).contains(&id.len()) && !id.contains(is_bad) {
+        return Ok(());
+    }
+    let rule = format!("must have 1 to {ID_BYTES_MAX} bytes, no slash and no control characters");
+    Err(Refusal::bad(format!("{name}: {rule}")))
+}
+
+/// The query. What nobody knows is ignored, and of what is given twice the first counts.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    /// Whether the platform can wait.
+    pub(super) accepts_incomplete: bool,
+    service_id: Option<String>,
+    plan_id: Option<String>,
+    pub(super) operation: Option<String>,
+}
+
+impl FromRequestParts<Desk> for Hints {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Hints, Refusal> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+        let Query(pairs) = pairs.map_err(|_| Refusal::bad("the query cannot be read"))?;
+        let first = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
+        Ok(Hints {
+            accepts_incomplete: first("accepts_incomplete").as_deref() == Some("true"),
+            service_id: first("service_id"),
+            plan_id: first("plan_id"),
+            operation: first("operation"),
+        })
+    }
+}
+
+impl Hints {
+    /// The ids that a deletion must name.
+    pub(super) fn service_and_plan(&self) -> Result<(&str, &str), Refusal> {
+        Ok((needed("service_id", self.service_id.as_deref())?, needed("plan_id", self.plan_id.as_deref())?))
+    }
+}
+
+fn needed<'a>(name: &str, value: Option<&'a str>) -> Result<&'a str, Refusal> {
+    value
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| Refusal::bad(format!("{name}: must be in the query")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_free_text_within_limits() {
+        let long = "a".repeat(ID_BYTES_MAX);
+        for good in ["a", "a b", "ä/".trim_end_matches('/'), "%", "..", "a:b", long.as_str()] {
+            assert!(check("instance_id", good).is_ok(), "{good:?}");
+        }
+        for bad in ["", "a/b", "a\0", "a\nb", "\u{7f}", "\u{85}", &format!("{long}a"), &"ä".repeat(128)] {
+            assert!(check("instance_id", bad).is_err(), "{bad:?}");
+        }
+    }
+}

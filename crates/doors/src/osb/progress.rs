@@ -1,0 +1,123 @@
+//! How an operation stands, in words for the user of a platform.
+
+use engine::store::{Query, ResourceRow, Summary};
+use engine::{OperationId, Phase};
+use uuid::Uuid;
+use workflows::runtime::{BIND, DEPROVISION, PROVISION, UNBIND, UPDATE};
+
+use super::error::Refusal;
+use super::{Broker, wire};
+
+/// What is to be told about one operation.
+pub(super) struct Progress {
+    pub(super) workflow: String,
+    phase: Phase,
+    step: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<Summary> for Progress {
+    fn from(summary: Summary) -> Progress {
+        let Summary { workflow, phase, step, reason, .. } = summary;
+        Progress { workflow, phase, step, reason }
+    }
+}
+
+impl Progress {
+    pub(super) fn state(&self) -> wire::State {
+        match self.phase {
+            Phase::Succeeded => wire::State::Succeeded,
+            phase if phase.is_final() => wire::State::Failed,
+            _ => wire::State::InProgress,
+        }
+    }
+
+    /// Why it failed.
+    pub(super) fn cause(&self) -> String {
+        let cause = self.reason.clone().filter(|reason| !reason.is_empty());
+        let cause = cause.unwrap_or_else(|| "nobody wrote down why".into());
+        if self.phase == Phase::Cancelled { format!("it was cancelled: {cause}") } else { cause }
+    }
+}
+
+impl Broker {
+    /// The operation that a platform names, if that is an older one of this resource.
+    pub(super) async fn older(
+        &self,
+        row: &ResourceRow,
+        named: Option<&str>,
+    ) -> Result<Option<Progress>, Refusal> {
+        let named = named.and_then(|text| text.parse().ok()).filter(|id| Some(*id) != row.operation);
+        match named {
+            Some(id) => self.operation(row, id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The newest operation. `None` when there has never been any.
+    pub(super) async fn newest(&self, row: &ResourceRow) -> Result<Option<Progress>, Refusal> {
+        let (Some(id), Some(workflow), Some(phase)) = (row.operation, &row.workflow, row.phase) else {
+            return Ok(None);
+        };
+        let known = Progress { workflow: workflow.clone(), phase, step: None, reason: None };
+        // A success needs no words of its own.
+        if phase == Phase::Succeeded {
+            return Ok(Some(known));
+        }
+        Ok(Some(self.operation(row, id).await?.unwrap_or(known)))
+    }
+
+    async fn operation(&self, row: &ResourceRow, id: OperationId) -> Result<Option<Progress>, Refusal> {
+        let next = OperationId(Uuid::from_u128(id.0.as_u128().saturating_add(1)));
+        let query = Query {
+            resource: Some(row.name.clone()),
+            from: Some(id),
+            before: Some(next),
+            limit: 1,
+            ..Query::default()
+        };
+        Ok(self.hall.engine.list(&query).await?.pop().map(Progress::from))
+    }
+
+    pub(super) fn describe(&self, progress: &Progress) -> String {
+        match progress.state() {
+            wire::State::Succeeded => self.succeeded(&progress.workflow).to_owned(),
+            wire::State::Failed => progress.cause(),
+            wire::State::InProgress if self.settings().compat_keb => "Operation created".into(),
+            wire::State::InProgress => self.under_way(progress),
+        }
+    }
+
+    fn succeeded(&self, workflow: &str) -> &'static str {
+        match (workflow, self.settings().compat_keb) {
+            (DEPROVISION, true) => "Operation succeeded. The instance was deprovisioned.",
+            (_, true) => "Processing finished",
+            (PROVISION, _) => "the runtime is ready",
+            (UPDATE, _) => "the change is made",
+            (DEPROVISION, _) => "the runtime is removed",
+            (BIND, _) => "the credentials are made",
+            (UNBIND, _) => "the credentials are taken back",
+            _ => "it is done",
+        }
+    }
+
+    /// The step that is at work, and what it waits for.
+    fn under_way(&self, progress: &Progress) -> String {
+        let plan = self.hall.engine.workflow(&progress.workflow);
+        let step = progress.step.as_deref();
+        let title = plan
+            .and_then(|plan| plan.steps.iter().find(|info| Some(info.name) == step).map(|info| info.title));
+        let before = match progress.phase {
+            Phase::Stuck => Some("an operator has to look at it"),
+            Phase::Paused => Some("an operator holds it"),
+            Phase::Undoing => Some("taking back what was made"),
+            _ => title,
+        };
+        let reason = progress.reason.as_deref().filter(|reason| !reason.is_empty());
+        match (before, reason) {
+            (Some(before), Some(reason)) => format!("{before}: {reason}"),
+            (Some(only), None) | (None, Some(only)) => only.to_owned(),
+            (None, None) => "it is under way".into(),
+        }
+    }
+}

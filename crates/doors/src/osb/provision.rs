@@ -1,0 +1,202 @@
+//! `PUT /v2/service_instances/{instance_id}`
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use engine::Alongside;
+use engine::store::Expect;
+use serde_json::{Map, Value, json};
+use workflows::runtime::catalog::{Plan, Purpose};
+use workflows::runtime::{Instance, PROVISION, seal_json};
+
+use super::body::{Fields, context_text};
+use super::decide::{Call, Decision, decide};
+use super::error::Refusal;
+use super::headers::Origin;
+use super::identity::Wanted;
+use super::place::{Hints, Place};
+use super::record::Offer;
+use super::standing::{Known, broken, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, under_way};
+use super::{Broker, Desk, checks, place, record, wire};
+use crate::auth::Caller;
+
+const USER_CHARS_MAX: usize = 255;
+
+/// What a platform wants, read and checked.
+struct Asked<'a> {
+    place: &'a Place,
+    by: &'a str,
+    offer: Offer<'a>,
+    plan: &'a Plan,
+    organization: &'a str,
+    space: &'a str,
+    account: String,
+    subaccount: String,
+    user: String,
+    context: Map<String, Value>,
+    parameters: Map<String, Value>,
+    maintenance: Option<&'a str>,
+}
+
+/// Asks for an instance.
+///
+/// The same request again changes nothing and is answered with the same operation.
+#[utoipa::path(
+    put, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "provision",
+    request_body = wire::ProvisionBody,
+    responses(
+        (status = OK, body = wire::Accepted, description = "It exists, as it was asked for."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being made."),
+        (status = CONFLICT, body = wire::Error, description = "The id belongs to something else."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`AsyncRequired`, `MaintenanceInfoConflict` or `ConcurrencyError`."),
+    )
+)]
+pub(super) async fn provision(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Caller>,
+    Extension(origin): Extension<Origin>,
+    Extension(fields): Extension<Fields>,
+) -> Result<Response, Refusal> {
+    let asked = Asked::read(&broker, &place, &caller, &origin, &fields)?;
+    broker.can_wait(&hints)?;
+    checks::maintenance(asked.plan, asked.maintenance)?;
+    checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
+    let read = checks::meaning(asked.plan, &asked.parameters)?;
+    let region = asked.plan.region(read.region.as_deref());
+    place::check("parameters.region", &region)?;
+    let name = Instance::resource(&place.instance);
+    let sealer = broker.hall.engine.sealer(&asked.account, &name);
+    let (parameters, context) = (seal_json(&asked.parameters, &sealer), seal_json(&asked.context, &sealer));
+    let instance = Instance {
+        plan: asked.plan.name.clone(),
+        provider: asked.plan.provider.as_str().to_owned(),
+        region,
+        platform_region: place.region.clone(),
+        account: asked.account.clone(),
+        subaccount: asked.subaccount.clone(),
+        user: asked.user.clone(),
+        digest: asked.digest(),
+        maintenance_version: asked.plan.maintenance.as_ref().map(|maintenance| maintenance.version.clone()),
+        ..record::instance(&place.instance, asked.offer, parameters, context)
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(answer) = attempt(&broker, &asked, &instance).await? {
+            return Ok(answer);
+        }
+    }
+    Err(Refusal::busy())
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
+    let known = broker.instance(&asked.place.instance).await?;
+    let is_same = known.as_ref().is_some_and(|known| known.record.digest == new.digest);
+    let call = if is_same { Call::PutSame } else { Call::PutDifferent };
+    let Some(known) = known else {
+        return make(broker, asked, new).await;
+    };
+    match decide(Some(known.status), call) {
+        Decision::SameOperation => Ok(Some(under_way(broker.accepted(&known)?))),
+        Decision::AsBefore if broker.settings().compat_keb => Ok(Some(under_way(broker.accepted(&known)?))),
+        Decision::AsBefore => {
+            let answer = wire::Accepted { operation: None, ..broker.accepted(&known)? };
+            Ok(Some(Json(answer).into_response()))
+        }
+        other => Err(other.refusal("service instance")),
+    }
+}
+
+async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
+    let order = Order {
+        workflow: PROVISION,
+        tenant: &asked.account,
+        resource: Instance::resource(&new.instance_id),
+        params: json!({"instance_id": new.instance_id}),
+        by: asked.by,
+        along: Alongside { subject: Some((Expect::Absent, Some(portrait(new)?))), ..Alongside::default() },
+    };
+    let Some(id) = broker.accept(order).await? else { return Ok(None) };
+    let metadata = broker.metadata(&asked.parameters);
+    Ok(Some(under_way(wire::Accepted { operation: Some(id.to_string()), dashboard_url: None, metadata })))
+}
+
+impl Broker {
+    /// What is told about an instance that is there, with its newest operation.
+    pub(super) fn accepted(&self, known: &Known<Instance>) -> Result<wire::Accepted, Refusal> {
+        let metadata = if self.settings().compat_keb {
+            let opened = known.record.parameters(&self.sealer(known)).map_err(|error| broken(&error))?;
+            self.metadata(&opened)
+        } else {
+            None
+        };
+        let dashboard_url = known.record.dashboard_url.clone();
+        Ok(wire::Accepted { operation: known.operation(), dashboard_url, metadata })
+    }
+
+    /// Labels, as the broker whose place this takes has them.
+    pub(super) fn metadata(&self, parameters: &Map<String, Value>) -> Option<wire::InstanceMetadata> {
+        let name = parameters.get("name").and_then(Value::as_str)?;
+        let labels = [("Name".to_owned(), name.to_owned())].into();
+        self.settings().compat_keb.then_some(wire::InstanceMetadata { labels })
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn read(
+        broker: &'a Broker,
+        place: &'a Place,
+        caller: &'a Caller,
+        origin: &Origin,
+        fields: &'a Fields,
+    ) -> Result<Asked<'a>, Refusal> {
+        let offer = Offer { service: fields.text("service_id")?, plan: fields.text("plan_id")? };
+        let compat = broker.settings().compat_keb;
+        let required = |name| if compat { fields.maybe_text(name) } else { fields.text(name).map(Some) };
+        let organization = required("organization_guid")?.unwrap_or_default();
+        let space = required("space_guid")?.unwrap_or_default();
+        let context = fields.small_object("context")?.cloned().unwrap_or_default();
+        let parameters = fields.small_object("parameters")?.cloned().unwrap_or_default();
+        let maintenance = fields.maintenance_version()?;
+        let of_context = |name: &str| match context_text(&context, name)? {
+            None if compat => Err(Refusal::bad(format!("context.{name}: is missing"))),
+            found => Ok(found.map(str::to_owned)),
+        };
+        let account = of_context("globalaccount_id")?.unwrap_or_else(|| organization.to_owned());
+        let subaccount = of_context("subaccount_id")?.unwrap_or_else(|| space.to_owned());
+        let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
+        let user = of_context("user_id")?.unwrap_or_else(from_origin);
+        let plan = broker.plan(offer)?;
+        let by = caller.name.as_str();
+        Ok(Asked {
+            place,
+            by,
+            offer,
+            plan,
+            organization,
+            space,
+            account,
+            subaccount,
+            user,
+            context,
+            parameters,
+            maintenance,
+        })
+    }
+
+    fn digest(&self) -> String {
+        let wanted = Wanted {
+            id: &self.place.instance,
+            service: self.offer.service,
+            plan: self.offer.plan,
+            organization: self.organization,
+            space: self.space,
+            context: &self.context,
+            parameters: &self.parameters,
+        };
+        wanted.digest()
+    }
+}

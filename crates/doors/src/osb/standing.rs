@@ -1,0 +1,111 @@
+//! What is known of an instance or of a binding: its record, and where it is in its life.
+
+use engine::secret::{ExposeSecret, Sealed, Sealer};
+use engine::store::{Expect, Portrait, ResourceRow};
+use engine::{Phase, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tracing::error;
+use workflows::runtime::{BIND, Binding, Instance, Status, UNBIND};
+
+use super::Broker;
+use super::error::Refusal;
+use super::wire;
+
+/// A record together with the row that has it.
+pub(super) struct Known<R> {
+    pub(super) row: ResourceRow,
+    pub(super) record: R,
+    pub(super) status: Status,
+}
+
+impl<R> Known<R> {
+    pub(super) fn expect(&self) -> Expect {
+        Expect::Version(self.row.version)
+    }
+
+    /// The newest operation on it, as the platform knows it.
+    pub(super) fn operation(&self) -> Option<String> {
+        self.row.operation.map(|id| id.to_string())
+    }
+}
+
+impl Broker {
+    pub(super) async fn instance(&self, id: &str) -> Result<Option<Known<Instance>>, Refusal> {
+        let Some(row) = self.hall.engine.resource(&Instance::resource(id)).await? else { return Ok(None) };
+        let record: Instance = read(&row)?;
+        let status = record.status(row.workflow.as_deref(), row.phase);
+        Ok(Some(Known { row, record, status }))
+    }
+
+    pub(super) async fn binding(&self, instance: &str, id: &str) -> Result<Option<Known<Binding>>, Refusal> {
+        let name = Binding::resource(instance, id);
+        let Some(row) = self.hall.engine.resource(&name).await? else { return Ok(None) };
+        let record: Binding = read(&row)?;
+        let status = binding_status(&row);
+        Ok(Some(Known { row, record, status }))
+    }
+
+    pub(super) fn sealer<R>(&self, known: &Known<R>) -> Sealer {
+        self.hall.engine.sealer(&known.row.tenant, &known.row.name)
+    }
+
+    /// Whether the credentials of a binding are worth nothing any more, although nobody took them back.
+    pub(super) fn has_expired(&self, row: &ResourceRow) -> bool {
+        row.gone_at.is_none() && row.due_at.is_some_and(|due_at| due_at <= self.hall.engine.now())
+    }
+
+    pub(super) fn parameters(&self, known: &Known<Binding>) -> Result<Map<String, Value>, Refusal> {
+        open(&known.record.parameters, &self.sealer(known))
+    }
+
+    /// The answer that has the credentials.
+    pub(super) fn credentials(&self, known: &Known<Binding>) -> Result<wire::Binding, Refusal> {
+        let sealed = known.record.kubeconfig.as_ref().ok_or_else(|| broken("a binding has no kubeconfig"))?;
+        let kubeconfig = self.sealer(known).open(sealed).map_err(|error| broken(&error.to_string()))?;
+        let expires_at = known.record.expires_at.map(|at| at.to_string());
+        Ok(wire::Binding {
+            credentials: wire::Credentials { kubeconfig: kubeconfig.expose_secret().to_owned() },
+            metadata: expires_at.map(|expires_at| wire::BindingMetadata { expires_at }),
+            parameters: self.parameters(known)?,
+        })
+    }
+}
+
+/// Opens a sealed object.
+pub(super) fn open(sealed: &Sealed, sealer: &Sealer) -> Result<Map<String, Value>, Refusal> {
+    let text = sealer.open(sealed).map_err(|error| broken(&error.to_string()))?;
+    // The text may hold secrets, so the error must not quote it.
+    serde_json::from_str(text.expose_secret()).map_err(|_| broken("what was sealed is not an object"))
+}
+
+/// A binding lives as an instance does, without changes.
+fn binding_status(row: &ResourceRow) -> Status {
+    let (Some(workflow), Some(phase)) = (row.workflow.as_deref(), row.phase) else {
+        return if row.gone_at.is_some() { Status::Gone } else { Status::Ready };
+    };
+    match (workflow, phase.is_final()) {
+        _ if row.gone_at.is_some() => Status::Gone,
+        (BIND, false) => Status::Provisioning,
+        (BIND, true) if phase != Phase::Succeeded => Status::ProvisionFailed,
+        (UNBIND, false) => Status::Deprovisioning,
+        (UNBIND, true) if phase == Phase::Succeeded => Status::Gone,
+        (UNBIND, true) => Status::DeprovisionFailed,
+        _ => Status::Ready,
+    }
+}
+
+fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Refusal> {
+    serde_json::from_str(&row.record)
+        .map_err(|error| broken(&format!("the record of {} cannot be read: {error}", row.name)))
+}
+
+pub(super) fn portrait(record: &impl Resource) -> Result<Portrait, Refusal> {
+    record.portrait().map_err(|error| broken(&error))
+}
+
+/// Something of ours is not as it must be.
+pub(super) fn broken(why: &str) -> Refusal {
+    error!(why, "the broker cannot go on");
+    Refusal::internal()
+}

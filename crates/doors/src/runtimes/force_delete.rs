@@ -1,0 +1,108 @@
+//! `POST /runtimes/{id}/force-delete`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::store::{self, Expect};
+use engine::{Alongside, Command, OperationId, Resource, Verb};
+use serde_json::{Value, json};
+use tracing::warn;
+use workflows::runtime::DEPROVISION;
+
+use super::{Found, TRIES, accepted, check_reason, find_alive, unfinished};
+use crate::audit::about;
+use crate::auth::Caller;
+use crate::body::JsonBody;
+use crate::hall::{Hall, Shared};
+use crate::problem::Problem;
+use crate::query::Name;
+use crate::wire;
+
+/// Nobody queues more than a few operations on one resource.
+const UNFINISHED_MAX: usize = 20;
+
+/// Forgets a runtime, whatever is left of it in the world.
+///
+/// Work that is under way is cancelled first. For what can be removed in no other way: whatever still exists
+/// must be found and removed by hand.
+#[utoipa::path(
+    post, path = "/runtimes/{id}/force-delete", tag = "runtimes", operation_id = "force_delete_runtime",
+    params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
+    request_body = wire::Reason,
+    responses(
+        (status = ACCEPTED, body = wire::Started, description = "The operation that forgets it."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "Too many change it at once: `resource-changed`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "This release cannot deprovision: `unknown-workflow`."),
+    )
+)]
+pub(crate) async fn force_delete_runtime(
+    State(hall): State<Shared>,
+    Extension(caller): Extension<Caller>,
+    Name(id): Name,
+    JsonBody(reason): JsonBody<wire::Reason>,
+) -> Result<impl IntoResponse, Problem> {
+    check_reason(&reason)?;
+    for _ in 0..TRIES {
+        let found = find_alive(&hall, &id).await?;
+        if let Some(operation) = force(&hall, &found, &caller.name, &reason.reason).await? {
+            let target = format!("{}: {}", found.instance.instance_id, reason.reason);
+            let started = wire::Started { operation: operation.0 };
+            return Ok((StatusCode::ACCEPTED, about(&target), Json(started)));
+        }
+    }
+    Err(engine::SubmitError::Changed.into())
+}
+
+async fn force(hall: &Hall, found: &Found, by: &str, reason: &str) -> Result<Option<OperationId>, Problem> {
+    let running = found.running();
+    if let Some(operation) = running.filter(|_| found.row.workflow.as_deref() == Some(DEPROVISION))
+        && is_forced(hall, operation).await?
+    {
+        return Ok(Some(operation));
+    }
+    let before = store::Query {
+        resource: Some(found.row.name.clone()),
+        phases: unfinished(),
+        limit: UNFINISHED_MAX,
+        ..store::Query::default()
+    };
+    let before = hall.engine.list(&before).await?;
+    let mut instance = found.instance.clone();
+    instance.suspended = false;
+    let portrait = instance.portrait().map_err(|_| Problem::internal())?;
+    let command = Command {
+        workflow: DEPROVISION.to_owned(),
+        tenant: found.row.tenant.clone(),
+        resource: Some(found.row.name.clone()),
+        params: json!({"instance_id": instance.instance_id, "temporary": false, "force": true}),
+        by: by.to_owned(),
+        idempotency_key: None,
+        queue: true,
+    };
+    let along = Alongside {
+        subject: Some((Expect::Version(found.row.version), Some(portrait))),
+        supersedes: running.map(|operation| (operation, reason.to_owned())),
+        ..Alongside::default()
+    };
+    let operation = accepted(hall.engine.accept(command, along).await)?;
+    if operation.is_some() {
+        // The newest one is cancelled in the same commit; what others wait for goes too.
+        for other in before.iter().map(|summary| summary.id).filter(|id| Some(*id) != running) {
+            if let Err(error) = hall.engine.ask(other, Verb::Cancel, by, reason).await {
+                warn!(operation.id = %other, %error, "an operation before a forced deletion is not cancelled");
+            }
+        }
+    }
+    Ok(operation)
+}
+
+async fn is_forced(hall: &Hall, operation: OperationId) -> Result<bool, Problem> {
+    let Some(inspection) = hall.engine.inspect(operation).await? else { return Ok(false) };
+    let params: Value = serde_json::from_str(&inspection.shown.params).unwrap_or_default();
+    Ok(params["force"] == true)
+}
