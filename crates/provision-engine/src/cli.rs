@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cmd::{
-    background, bench, check, completions, config, demo, explain, keys, man, migrate, operations,
+    background, bench, catalog, check, completions, config, demo, explain, instances, keys, man, migrate,
+    operations,
 };
 use crate::cmd::{plan, sandbox, serve, tokens};
 use crate::config::{Config, ConfigError, Warning};
@@ -90,6 +91,8 @@ pub(crate) enum Command {
     Sandbox(sandbox::SandboxArgs),
     Operations(operations::OperationsArgs),
     Explain(explain::ExplainArgs),
+    Catalog(catalog::CatalogArgs),
+    Instances(instances::InstancesArgs),
     Plan(plan::PlanArgs),
     Steps(plan::StepsArgs),
     Keys(keys::KeysArgs),

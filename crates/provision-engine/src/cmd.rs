@@ -2,22 +2,26 @@
 
 pub(crate) mod background;
 pub(crate) mod bench;
+pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod instances;
 pub(crate) mod keys;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod operations;
 pub(crate) mod plan;
+mod platform;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod tokens;
 
 use anyhow::{Context, Result};
 
+use crate::broker::BrokerError;
 use crate::cli::{Cli, Command};
 use crate::client::CallError;
 use crate::config::{ConfigError, Warning};
@@ -36,7 +40,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Sandbox(args) => in_runtime(sandbox::run(global, args)),
         Command::Operations(args) => in_runtime(operations::run(global, args)),
         Command::Explain(args) => in_runtime(explain::run(global, args)),
-        Command::Plan(args) => plan::one(global, args),
+        Command::Catalog(args) => in_runtime(catalog::run(global, args)),
+        Command::Instances(args) => in_runtime(instances::run(global, args)),
+        Command::Plan(args) => in_runtime(plan::one(global, args)),
         Command::Steps(_) => plan::all(global),
         Command::Keys(args) => keys::run(global, args),
         Command::Tokens(args) => in_runtime(tokens::run(global, args)),
@@ -69,6 +75,12 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
             note(indented(&more));
         }
         return call.exit();
+    }
+    if let Some(broker) = error.downcast_ref::<BrokerError>() {
+        if let Some(more) = broker.more() {
+            note(indented(&more));
+        }
+        return broker.exit();
     }
     if error.is::<TimedOut>() { Exit::TIMED_OUT } else { Exit::ERROR }
 }

@@ -4,25 +4,32 @@
 mod database;
 mod key_ring;
 mod nobody;
+mod rehearsal;
+mod runtimes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use doors::{DoorSettings, Doors, Meter, wire};
+use doors::{Bearers, DoorSettings, Doors, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
-use engine::store::MemoryStore;
+use engine::store::{MemoryStore, Store};
 use engine::{AccessStore, Engine, EngineBuilder, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use workflows::Drivers;
+use workflows::runtime::Runtimes;
+use workflows::runtime::accounts::Accounts;
+use workflows::runtime::catalog::Catalog;
 
 use crate::config::{Config, Origin};
 
 pub(crate) use database::{Database, migrate};
 pub(crate) use key_ring::Keys;
-use nobody::NobodyGreets;
+use nobody::{NobodyGreets, NobodyProvisions};
+pub(crate) use rehearsal::rehearse;
 
 /// A whole engine with its doors, not yet started.
 pub(crate) struct House {
@@ -32,8 +39,10 @@ pub(crate) struct House {
     pub(crate) keys: Keys,
     /// The far sides that live in this process.
     pub(crate) sandbox: Option<Sandbox>,
-    /// Where the greeter is, for people.
-    pub(crate) greeter: Option<String>,
+    /// Where the far sides are that have no address of their own, for people.
+    pub(crate) sandbox_url: Option<String>,
+    catalog: Arc<Catalog>,
+    bearers: Option<Arc<dyn Bearers>>,
 }
 
 impl House {
@@ -43,13 +52,14 @@ impl House {
         let keys = Keys::new(config, &access);
         let ring = SharedRing::new(keys.open().await?);
         let (url, sandbox) = far_side(config).await?;
-        let drivers = Drivers { greeter: greeter(config, url.as_deref())? };
+        let drivers = drivers(config, url.as_deref(), &store)?;
+        let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, greeter: url })
+        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, catalog, bearers })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -62,8 +72,11 @@ impl House {
                 body_limit_bytes: config.server.body_limit_bytes,
                 request_timeout: config.server.request_timeout.get(),
                 public_metrics: config.server.public_metrics,
+                osb: runtimes::osb(config),
                 ..DoorSettings::default()
             },
+            catalog: Some(Arc::clone(&self.catalog)),
+            bearers: self.bearers.clone(),
             closing: closing.clone(),
         })
     }
@@ -81,8 +94,42 @@ pub(crate) fn looker(database: Database) -> Engine {
 }
 
 fn unconnected(builder: EngineBuilder) -> Engine {
-    let greeter: Arc<dyn Greeter> = Arc::new(NobodyGreets::default());
-    workflows::register(builder, &Drivers { greeter }).build()
+    workflows::register(builder, &no_drivers()).build()
+}
+
+/// Everything that steps need, none of it connected to anything.
+fn no_drivers() -> Drivers {
+    Drivers {
+        greeter: Arc::new(NobodyGreets::default()),
+        greets_runtimes: true,
+        runtimes: Arc::new(Runtimes::default()),
+        provisioner: Arc::new(NobodyProvisions),
+        director: None,
+        clusters: runtimes::clusters(Duration::from_secs(1)),
+        accounts: Accounts::new(Accounts::shared_by_all(), Arc::new(MemoryStore::new())),
+        override_files: None,
+        override_objects: None,
+        external: Arc::default(),
+    }
+}
+
+/// Everything that steps need, as it is configured. `sandbox` stands in for far sides without an address.
+fn drivers(config: &Config, sandbox: Option<&str>, store: &Arc<dyn Store>) -> Result<Drivers> {
+    let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
+    let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
+    let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
+    Ok(Drivers {
+        greeter: greeter(config, greeter_url.as_deref())?,
+        greets_runtimes: config.runtime.hello_world && greeter_url.is_some(),
+        runtimes: Arc::new(runtimes::runtimes(config)?),
+        provisioner: runtimes::provisioner(&config.drivers.provisioner, sandbox)?,
+        director: runtimes::director(&config.drivers, sandbox)?,
+        accounts: runtimes::accounts(config, Arc::clone(store))?,
+        override_files: runtimes::override_files(config)?,
+        override_objects: runtimes::override_objects(config, &clusters)?,
+        external: Arc::new(runtimes::external_steps(config)?),
+        clusters,
+    })
 }
 
 /// For engines that never seal or open anything.
@@ -104,28 +151,30 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-/// Where the greeter is: its own URL, a sandbox somewhere, or a sandbox in this process.
+/// Where the far sides are that have no address of their own: a sandbox somewhere, or one in this process.
 async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
-    if let Some(url) = &config.drivers.greeter.url {
+    if !uses_sandbox(config) {
+        return Ok((None, None));
+    }
+    if let Some(url) = &config.sandbox.url {
         return Ok((Some(url.as_str().to_owned()), None));
     }
-    // Naming a sandbox means using it, unless somebody wrote that it is not to be used.
+    let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
+    Ok((Some(sandbox.url()), Some(sandbox)))
+}
+
+/// Naming a sandbox means using it, unless somebody wrote that it is not to be used.
+fn uses_sandbox(config: &Config) -> bool {
     let is_silent = config.origins().of("sandbox.enabled").is_none_or(|origin| *origin == Origin::Default);
-    match &config.sandbox.url {
-        Some(url) if config.sandbox.enabled || is_silent => Ok((Some(url.as_str().to_owned()), None)),
-        None if config.sandbox.enabled || (is_silent && is_bare(config)) => {
-            let sandbox =
-                Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
-            Ok((Some(sandbox.url()), Some(sandbox)))
-        }
-        _ => Ok((None, None)),
-    }
+    config.sandbox.enabled || (is_silent && (config.sandbox.url.is_some() || is_bare(config)))
 }
 
 /// Nobody has configured anything: whoever starts this wants to see it work. With a database that others share,
 /// a far side of our own would be one of several, so there nothing is assumed.
 fn is_bare(config: &Config) -> bool {
-    config.file.is_none() && matches!(config.store.database, crate::config::Database::Sqlite(_))
+    let drivers = &config.drivers;
+    let is_told = drivers.greeter.url.is_some() || drivers.provisioner.url.is_some();
+    config.file.is_none() && !is_told && matches!(config.store.database, crate::config::Database::Sqlite(_))
 }
 
 fn greeter(config: &Config, url: Option<&str>) -> Result<Arc<dyn Greeter>> {

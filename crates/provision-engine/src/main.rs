@@ -1,6 +1,7 @@
 //! The program: one binary that serves, and that talks to a running server.
 
 mod background;
+mod broker;
 mod cli;
 mod client;
 mod cmd;

@@ -43,6 +43,11 @@ impl DataDir {
         self.path.join("admin.token")
     }
 
+    /// User and password of a platform, which the first start writes.
+    pub(crate) fn broker_credentials(&self) -> PathBuf {
+        self.path.join("broker.credentials")
+    }
+
     /// The id of the last node that worked here.
     pub(crate) fn node_file(&self) -> PathBuf {
         self.path.join("node")

@@ -1,12 +1,15 @@
 //! `bench`: how fast the engine is on this machine, as ratios against a base measured in the same run.
 
 mod base;
+mod desk;
 mod goals;
 mod history;
 mod load;
 mod measure;
+mod player;
 mod recovery;
 mod report;
+mod runtimes;
 mod target;
 mod workflow;
 
@@ -19,6 +22,7 @@ use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, note};
 use measure::Effort;
+use player::Part;
 use report::Report;
 use target::Target;
 
@@ -29,7 +33,8 @@ use target::Target;
 /// this command starts and removes, unless `--database-url` names another one.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  provision-engine bench\n  provision-engine bench --store sqlite --quick -o json"
+    after_help = "Examples:\n  provision-engine bench\n  provision-engine bench --store sqlite --quick -o json\n  \
+                  provision-engine bench --figures runtimes"
 )]
 pub(crate) struct BenchArgs {
     /// Which databases to measure
@@ -39,6 +44,10 @@ pub(crate) struct BenchArgs {
     /// A PostgreSQL database to measure on, which is then full of benchmark rows
     #[arg(long, value_name = "URL", env = "PROVISION_ENGINE_BENCH_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
+
+    /// What to measure: the engine alone, runtimes through the broker, or both
+    #[arg(long, value_enum, default_value = "all")]
+    figures: Figures,
 
     /// Short windows and small numbers: shows that it works, says little
     #[arg(long)]
@@ -56,9 +65,21 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "N")]
     in_flight: Option<usize>,
 
-    /// Plays the process that is killed
+    /// How many runtimes to make in each round
+    #[arg(long, value_name = "N")]
+    runtimes: Option<usize>,
+
+    /// How many runtimes to let wait for a slow Provisioner
+    #[arg(long, value_name = "N")]
+    runtimes_waiting: Option<usize>,
+
+    /// How many records of runtimes to put into the tables
+    #[arg(long, value_name = "N")]
+    records: Option<usize>,
+
+    /// Plays a process of its own, such as the one that is killed
     #[arg(long, hide = true, value_enum)]
-    part: Option<recovery::Part>,
+    part: Option<Part>,
 
     /// The `SQLite` file of that process
     #[arg(long, hide = true)]
@@ -72,11 +93,22 @@ enum Which {
     Both,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Figures {
+    Engine,
+    Runtimes,
+    All,
+}
+
 pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
-    let effort = Effort::new(args.quick, args.history, args.waiting, args.in_flight);
+    let effort = Effort::new(args);
     if let Some(part) = args.part {
-        recovery::play(part, args.sqlite_file.as_deref(), args.database_url.as_deref(), effort.in_flight)
-            .await?;
+        let (file, url, count) =
+            (args.sqlite_file.as_deref(), args.database_url.as_deref(), effort.in_flight);
+        match part {
+            Part::Await => runtimes::play(file, url, count).await?,
+            part => recovery::play(part, file, url, count).await?,
+        }
         return Ok(Exit::GOOD);
     }
     let mut targets = Vec::new();
@@ -90,9 +122,15 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
     let mut report = Report::new(args.quick);
     for target in &targets {
         note(format!("measuring {} …", target.name()));
-        report.databases.push(measure::measure(target, &effort).await?);
+        if args.figures != Figures::Engine {
+            report.runtimes.push(runtimes::measure(target, &effort).await?);
+        }
+        if args.figures != Figures::Runtimes {
+            report.databases.push(measure::measure(target, &effort).await?);
+        }
     }
     report.goals = goals::judge(&report.databases);
+    report.goals.extend(goals::judge_runtimes(&report.runtimes));
     output::print(global.output, &report)?;
     Ok(Exit::GOOD)
 }

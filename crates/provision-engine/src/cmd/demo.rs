@@ -1,6 +1,7 @@
 //! `demo`: everything at work in a few seconds, in a directory that is gone afterwards.
 
 mod play;
+mod runtimes;
 mod stage;
 
 use std::collections::BTreeSet;
@@ -11,11 +12,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use doors::Meter;
-use engine::Phase;
+use engine::{Phase, Role};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::cli::Global;
+use crate::cmd::platform::{self, Platform};
 use crate::compose::House;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -23,6 +25,10 @@ use crate::logs;
 use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
 use crate::signals::Signals;
 use play::{Ending, Play};
+use workflows::runtime::PROVISION;
+
+/// The workflow of the example.
+const GREETING: &str = "demo.hello";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,7 +36,7 @@ Examples:
   provision-engine demo -o json
   provision-engine demo --log-level debug";
 
-/// See everything at work in a few seconds: success, faults that heal, failure that is undone
+/// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes
 ///
 /// Nothing is left behind, and no configuration is read.
 #[derive(Debug, Args)]
@@ -41,6 +47,7 @@ pub(crate) struct DemoArgs {}
 #[derive(Debug, Serialize)]
 struct Story {
     name: &'static str,
+    workflow: String,
     operation: Uuid,
     phase: &'static str,
     what_happened: String,
@@ -60,21 +67,28 @@ struct Report {
     ledger: Ledger,
 }
 
-/// What the far side says that it did.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+/// What the far sides say that they did.
+#[derive(Debug, Default, Serialize)]
 struct Ledger {
-    made: u64,
-    taken_back: u64,
-    standing: u64,
-    repeats: u64,
-    /// The tokens of the effects that stand. Each begins with the id of its operation.
+    greetings: Count,
+    runtimes: Count,
+    service_accounts: Count,
+    /// The tokens of the greetings that stand. Each begins with the id of its operation.
     #[serde(skip)]
     tokens: Vec<String>,
 }
 
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Count {
+    made: u64,
+    taken_back: u64,
+    standing: u64,
+    repeats: u64,
+}
+
 impl Answer for Report {
     fn table(&self, is_wide: bool) -> Table {
-        let mut columns = vec!["GREETS", "WHAT HAPPENED", "STEPS", "TIME"];
+        let mut columns = vec!["FOR", "WORKFLOW", "WHAT HAPPENED", "STEPS", "TIME"];
         columns.extend(is_wide.then_some("OPERATION"));
         let mut table = Table::new(columns);
         for story in &self.operations {
@@ -90,7 +104,8 @@ impl Answer for Report {
             let took = lasted(Duration::from_millis(story.took_ms));
             let id = is_wide.then(|| Cell::new(story.operation.to_string()));
             let what = Cell::new(&story.what_happened).mood(mood);
-            table.row([Cell::new(story.name), what, Cell::new(steps), Cell::new(took)].into_iter().chain(id));
+            let cells = [Cell::new(story.name), Cell::new(&story.workflow), what, steps.into(), took.into()];
+            table.row(cells.into_iter().chain(id));
         }
         table
     }
@@ -101,31 +116,45 @@ impl Answer for Report {
 }
 
 impl Report {
-    fn succeeded(&self) -> BTreeSet<String> {
-        let good = self.operations.iter().filter(|story| story.phase == Phase::Succeeded.as_str());
-        good.map(|story| story.operation.simple().to_string()).collect()
+    fn succeeded(&self, workflow: &str) -> BTreeSet<String> {
+        let is_good = |story: &&Story| story.workflow == workflow && story.phase == Phase::Succeeded.as_str();
+        self.operations.iter().filter(is_good).map(|story| story.operation.simple().to_string()).collect()
     }
 
     /// What did not go as it should, if anything.
     fn complaint(&self) -> Option<String> {
         if let Some(story) = self.operations.iter().find(|story| story.ending != story.expected) {
             return Some(format!(
-                "the operation that greets {} was to be {:?} but is {:?}: {}",
-                story.name, story.expected, story.ending, story.what_happened
+                "{} for {} was to be {:?} but is {:?}: {}",
+                story.workflow, story.name, story.expected, story.ending, story.what_happened
             ));
         }
-        let tokens = &self.ledger.tokens;
-        let once: BTreeSet<&String> = tokens.iter().collect();
-        if once.len() != tokens.len() {
+        self.ledger.complaint(&self.succeeded(GREETING), self.succeeded(PROVISION).len())
+    }
+}
+
+impl Ledger {
+    /// `greeted` are the operations whose greetings must stand; of runtimes nothing must.
+    fn complaint(&self, greeted: &BTreeSet<String>, provisions: usize) -> Option<String> {
+        let once: BTreeSet<&String> = self.tokens.iter().collect();
+        if once.len() != self.tokens.len() {
             return Some("something was done twice".to_owned());
         }
-        let owners: BTreeSet<String> =
-            tokens.iter().map(|token| token.split('-').next().unwrap_or_default().to_owned()).collect();
-        let succeeded = self.succeeded();
-        (owners != succeeded).then(|| {
-            let (owners, succeeded) = (owners.len(), succeeded.len());
-            format!("the greetings of {owners} operations stand, but {succeeded} operations succeeded")
-        })
+        let owner = |token: &String| token.split('-').next().unwrap_or_default().to_owned();
+        let owners: BTreeSet<String> = self.tokens.iter().map(owner).collect();
+        if owners != *greeted {
+            let (owners, greeted) = (owners.len(), greeted.len());
+            return Some(format!(
+                "the greetings of {owners} operations stand, but {greeted} operations succeeded"
+            ));
+        }
+        let Ledger { runtimes, service_accounts, .. } = self;
+        if usize::try_from(runtimes.made) != Ok(provisions) {
+            return Some(format!("{} runtimes were made for {provisions} service instances", runtimes.made));
+        }
+        let left = [("runtimes", runtimes), ("service accounts", service_accounts)];
+        let left = left.into_iter().find(|(_, count)| count.standing > 0);
+        left.map(|(what, count)| format!("{} {what} still stand", count.standing))
     }
 }
 
@@ -134,13 +163,15 @@ pub(crate) async fn run(global: &Global) -> Result<Exit> {
     let config = config(dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
-    let house = House::open(&config, &Arc::new(Meter::new())).await?;
+    let meter = Arc::new(Meter::new());
+    let house = House::open(&config, &meter).await?;
     let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };
     let sandbox = sandbox.url();
     house.engine.start(None).await.context("cannot start the engine")?;
+    let platform = Platform::open(&house, &config, &meter, "platform", Role::Broker).await?;
     let mut signals = Signals::catch()?;
     let operations = tokio::select! {
-        operations = Play::new(&house.engine, &sandbox)?.all() => operations?,
+        operations = Play::new(&house.engine, &platform, &sandbox)?.all() => operations?,
         // An error and not an end at once, so that the directory goes away.
         name = signals.next() => bail!("stopped by {name}"),
     };
@@ -165,6 +196,7 @@ fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
         ("engine.retry.first", "200ms"),
         ("engine.retry.max", "1s"),
         ("store.poll", "100ms"),
+        ("runtime.poll", "1s"),
         ("log.level", log_level.unwrap_or("off")),
     ];
     let flags = flags.map(|(path, text)| (path.to_owned(), text.to_owned()));
@@ -173,10 +205,15 @@ fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
 }
 
 async fn ledger(sandbox: &str) -> Result<Ledger> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
     struct Summary {
-        #[serde(rename = "greeter/greet", default)]
-        greet: Ledger,
+        #[serde(rename = "greeter/greet")]
+        greetings: Count,
+        #[serde(rename = "provisioner/runtime")]
+        runtimes: Count,
+        #[serde(rename = "cluster/service_account")]
+        service_accounts: Count,
     }
     #[derive(Deserialize)]
     struct Standing {
@@ -184,24 +221,37 @@ async fn ledger(sandbox: &str) -> Result<Ledger> {
     }
     #[derive(Deserialize)]
     struct Effect {
+        system: String,
         token: String,
     }
-    let http = play::http()?;
+    let http = platform::client()?;
     let answer =
         http.get(format!("{sandbox}/ledger/summary")).send().await.context("cannot read the ledger")?;
-    let summary: Summary = answer.json().await?;
+    let Summary { greetings, runtimes, service_accounts } = answer.json().await?;
     let answer = http.get(format!("{sandbox}/ledger")).send().await.context("cannot read the ledger")?;
-    let standing: Standing = answer.json().await?;
-    Ok(Ledger { tokens: standing.effects.into_iter().map(|effect| effect.token).collect(), ..summary.greet })
+    let Standing { effects } = answer.json().await?;
+    let greeted = effects.into_iter().filter(|effect| effect.system == "greeter");
+    Ok(Ledger { greetings, runtimes, service_accounts, tokens: greeted.map(|effect| effect.token).collect() })
 }
 
 fn proof(report: &Report) -> String {
-    let Ledger { made, taken_back, standing, repeats, .. } = &report.ledger;
+    let Ledger { greetings, runtimes, service_accounts, .. } = &report.ledger;
     format!(
-        "\nproof, from the far side's own ledger: {made} greetings made, {taken_back} taken back, \
-         {standing} standing: of exactly the {} operations that succeeded;\n\
-         calls repeated because an answer was lost: {repeats}, without a second effect",
-        report.succeeded().len()
+        "\nproof, from the ledgers of the far sides themselves:\n  \
+           greetings: {} made, {} taken back, {} standing: of exactly the {} operations that succeeded\n  \
+           runtimes: {} made, each once, and {} taken down again; {} standing\n  \
+           service accounts: {} made, {} taken back\n  \
+           calls repeated because an answer was lost: {}, without a second effect",
+        greetings.made,
+        greetings.taken_back,
+        greetings.standing,
+        report.succeeded(GREETING).len(),
+        runtimes.made,
+        runtimes.taken_back,
+        runtimes.standing,
+        service_accounts.made,
+        service_accounts.taken_back,
+        greetings.repeats + service_accounts.repeats,
     )
 }
 
@@ -210,6 +260,7 @@ fn how_to_go_on() -> String {
     format!(
         "\nhow to go on:\n  \
            {program} serve --sandbox\n  \
+           {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
            {program} operations submit demo.hello --param name=You --watch\n  \
            {program} operations submit demo.hello --count 1000 --wait\n  \
            docs/guide/add-a-step.md shows how to add a step of your own"
@@ -222,9 +273,10 @@ mod tests {
 
     use super::*;
 
-    fn story(ending: Ending, expected: Ending, phase: Phase) -> Story {
+    fn story(workflow: &str, ending: Ending, expected: Ending, phase: Phase) -> Story {
         Story {
             name: "Ada",
+            workflow: workflow.to_owned(),
             operation: Uuid::nil(),
             phase: phase.as_str(),
             what_happened: "something".into(),
@@ -237,21 +289,51 @@ mod tests {
         }
     }
 
+    fn good(workflow: &str) -> Story {
+        story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded)
+    }
+
+    fn complaint(story: Story, ledger: Ledger) -> String {
+        Report { operations: vec![story], ledger }.complaint().unwrap_or_default()
+    }
+
     #[test]
-    fn it_complains_about_a_wrong_ending_and_about_a_wrong_ledger() {
-        let good = || story(Ending::Succeeded, Ending::Succeeded, Phase::Succeeded);
-        let complaint = |story, tokens: &[&str]| {
-            let tokens = tokens.iter().map(|token| format!("{}-{token}", Uuid::nil().simple())).collect();
-            let report = Report { operations: vec![story], ledger: Ledger { tokens, ..Ledger::default() } };
-            report.complaint().unwrap_or_default()
+    fn it_complains_about_a_wrong_ending_and_about_wrong_greetings() {
+        let greeted = |tokens: &[&str]| Ledger {
+            tokens: tokens.iter().map(|token| format!("{}-{token}", Uuid::nil().simple())).collect(),
+            ..Ledger::default()
         };
-        assert_eq!(complaint(good(), &["a"]), "");
-        assert_eq!(complaint(good(), &["a", "b"]), "", "more than one step may have an effect");
-        assert_eq!(complaint(good(), &["a", "a"]), "something was done twice");
-        assert!(complaint(good(), &[]).contains("of 0 operations stand, but 1"));
-        let undone = || story(Ending::Undone, Ending::Undone, Phase::Undone);
-        assert!(complaint(undone(), &["a"]).contains("of 1 operations stand, but 0"));
-        assert!(complaint(story(Ending::Undone, Ending::Healed, Phase::Undone), &[]).contains("Healed"));
+        assert_eq!(complaint(good(GREETING), greeted(&["a"])), "");
+        assert_eq!(
+            complaint(good(GREETING), greeted(&["a", "b"])),
+            "",
+            "more than one step may have an effect"
+        );
+        assert_eq!(complaint(good(GREETING), greeted(&["a", "a"])), "something was done twice");
+        assert!(complaint(good(GREETING), greeted(&[])).contains("of 0 operations stand, but 1"));
+        let undone = story(GREETING, Ending::Undone, Ending::Undone, Phase::Undone);
+        assert!(complaint(undone, greeted(&["a"])).contains("of 1 operations stand, but 0"));
+        let wrong = story(GREETING, Ending::Undone, Ending::Healed, Phase::Undone);
+        assert!(complaint(wrong, greeted(&[])).contains("Healed"));
+    }
+
+    #[test]
+    fn it_complains_about_a_second_runtime_and_about_what_is_left() {
+        let runtimes = |made, standing| Ledger {
+            runtimes: Count { made, standing, ..Count::default() },
+            ..Ledger::default()
+        };
+        assert_eq!(complaint(good(PROVISION), runtimes(1, 0)), "");
+        for (ledger, expected) in [
+            (runtimes(2, 0), "2 runtimes were made for 1 service instances"),
+            (runtimes(0, 0), "0 runtimes were made for 1 service instances"),
+            (runtimes(1, 1), "1 runtimes still stand"),
+        ] {
+            assert_eq!(complaint(good(PROVISION), ledger), expected);
+        }
+        let service_accounts = Count { made: 1, standing: 1, ..Count::default() };
+        let left = Ledger { service_accounts, ..runtimes(1, 0) };
+        assert_eq!(complaint(good(PROVISION), left), "1 service accounts still stand");
     }
 
     #[test]

@@ -1,4 +1,7 @@
-//! `plan` and `steps`: the tables of steps, read from the code. No server is needed.
+//! `plan` and `steps`: the tables of steps, read from the code. No server is needed. With params, `plan` is a dry
+//! run.
+
+mod dry_run;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -11,13 +14,23 @@ use crate::output::{self, Answer, Cell, Format, Table, note};
 
 /// Show the steps of a workflow in the order in which they run
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  provision-engine plan demo.hello\n  provision-engine plan demo.hello -o json"
-)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct PlanArgs {
     /// The workflow; `steps` lists all of them
     workflow: String,
+    /// Print the request that would be sent for this, and send nothing: a file, JSON, or - for stdin
+    #[arg(long, value_name = "FILE")]
+    params: Option<String>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine plan demo.hello
+  provision-engine plan demo.hello -o json
+  provision-engine plan runtime.provision --params examples/runtime.yaml
+
+The file says what a platform would ask for: plan, parameters, and context if it matters.
+Overrides, components and plans are those of the configuration in force.";
 
 /// Show the steps of all workflows
 #[derive(Debug, Args)]
@@ -85,7 +98,10 @@ fn cells(step: &WorkflowStep, is_wide: bool) -> Vec<Cell> {
     cells
 }
 
-pub(crate) fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
+pub(crate) async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
+    if let Some(params) = &args.params {
+        return dry_run::run(global, &args.workflow, params).await;
+    }
     let all = compose::workflows();
     let Some(workflow) = all.iter().find(|workflow| workflow.workflow == args.workflow) else {
         let known: Vec<&str> = all.iter().map(|workflow| workflow.workflow.as_str()).collect();

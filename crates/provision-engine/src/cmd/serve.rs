@@ -37,8 +37,8 @@ use crate::{cmd, logs};
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
 /// How long the engine may take beyond its grace to say good-bye to a database that may not answer.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(15);
-/// More names than these are not tried for the admin of a data directory.
-const ADMIN_NAMES_MAX: u32 = 1000;
+/// More names than these are not tried for the tokens of a data directory.
+const NAMES_MAX: u32 = 1000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -157,6 +157,7 @@ impl Server {
         let dir = lock.dir();
         let previous = last_node(dir);
         let token = make_admin(dir, &*house.access, previous.is_none()).await?;
+        make_broker(dir, &*house.access, previous.is_none()).await?;
         let listener = TcpListener::bind(config.server.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.server.listen))?;
@@ -169,6 +170,8 @@ impl Server {
         let closing = CancellationToken::new();
         let router = house.doors(config, &meter, &closing);
         let serving = tokio::spawn(serve(listener, router, closing.clone()));
+        let every = config.runtime.expiry_check.get();
+        tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
         let pid_file = PidFile::create(lock, listen)?;
         welcome(config, &house, listen, token.is_some());
         Ok(Server { house, closing, serving, _pid_file: pid_file })
@@ -194,7 +197,11 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, router: Router, closing: CancellationToken) -> io::Result<()> {
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    closing: CancellationToken,
+) -> io::Result<()> {
     let listener = listener.tap_io(|stream| {
         // Small answers must not wait for more; a socket that cannot do that is still good.
         let _ = stream.set_nodelay(true);
@@ -225,13 +232,39 @@ async fn make_admin(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Re
 
 /// For a second server on the same database, or one that was killed before it could write its first token.
 async fn one_more_admin(access: &dyn AccessStore) -> Result<SecretString> {
-    for number in 2..=ADMIN_NAMES_MAX {
-        match issue(access, &format!("admin-{number}"), Role::Admin, WallClock.now(), None).await {
+    Ok(numbered(access, "admin", Role::Admin, 2).await.context("cannot make an admin token")?.1)
+}
+
+/// A token with the first free name: the plain one where `first` is 1, else one with a number.
+async fn numbered(
+    access: &dyn AccessStore,
+    base: &str,
+    role: Role,
+    first: u32,
+) -> Result<(String, SecretString), IssueError> {
+    for number in first..=NAMES_MAX {
+        let name = if number == 1 { base.to_owned() } else { format!("{base}-{number}") };
+        match issue(access, &name, role, WallClock.now(), None).await {
             Err(IssueError::NameTaken(_)) => {}
-            other => return other.context("cannot make an admin token"),
+            other => return other.map(|token| (name, token)),
         }
     }
-    Err(IssueError::NameTaken(format!("admin-{ADMIN_NAMES_MAX}")).into())
+    Err(IssueError::NameTaken(format!("{base}-{NAMES_MAX}")))
+}
+
+/// Writes credentials for a platform into a data directory that is new, or where no platform could get in otherwise.
+/// An owner who has removed the file does not get it back.
+async fn make_broker(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Result<()> {
+    let path = dir.broker_credentials();
+    let has_one =
+        access.tokens().await.context("cannot list tokens")?.iter().any(|row| row.role == Role::Broker);
+    if path.exists() || (has_one && !is_new) {
+        return Ok(());
+    }
+    let made = numbered(access, "broker", Role::Broker, 1).await;
+    let (name, token) = made.context("cannot make credentials for the broker")?;
+    let line = format!("{name}:{}\n", token.expose_secret());
+    replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What a person needs to know to go on, on one screen.
@@ -241,10 +274,10 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         Database::Sqlite(path) => format!("SQLite, {}", path.display()),
         Database::Postgres(_) => "PostgreSQL".to_owned(),
     };
-    let greeter = match (&house.greeter, &house.sandbox) {
-        (Some(url), Some(_)) => format!("{url} (a sandbox in this process; {url}/ledger shows its effects)"),
+    let sandbox = match (&house.sandbox_url, &house.sandbox) {
+        (Some(url), Some(_)) => format!("{url} (in this process; {url}/ledger shows its effects)"),
         (Some(url), None) => url.clone(),
-        (None, _) => "none: demo.hello fails without one; try --sandbox".to_owned(),
+        (None, _) => "none: only what the configuration names is connected; try --sandbox".to_owned(),
     };
     let token = match (is_token_new, dir.admin_token().exists()) {
         (true, _) => format!("{} (new)", dir.admin_token().display()),
@@ -255,11 +288,15 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         "provision-engine {version} serves at http://{listen}\n  \
            data directory  {dir}\n  \
            database        {database}\n  \
-           greeter         {greeter}\n  \
-           admin token     {token}\n\
-         try it:   provision-engine operations submit demo.hello --param name=Ada --watch --data-dir {dir}\n\
+           sandbox         {sandbox}\n  \
+           admin token     {token}\n  \
+           broker          http://{listen}/v2, user and password in {broker}\n\
+         try it:   provision-engine instances create --plan azure --param name=first --param region=westeurope \
+         --wait --data-dir {dir}\n          \
+         provision-engine operations submit demo.hello --param name=Ada --watch --data-dir {dir}\n\
          stop it:  Ctrl-C, or provision-engine stop --data-dir {dir}",
         version = env!("CARGO_PKG_VERSION"),
         dir = dir.path().display(),
+        broker = dir.broker_credentials().display(),
     ));
 }

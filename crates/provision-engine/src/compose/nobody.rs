@@ -1,4 +1,4 @@
-//! The greeter of an engine that was told of none.
+//! The far sides of an engine that was told of none.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,6 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use drivers::DriverError;
 use drivers::greeter::{Greeter, Greeting};
+use drivers::provisioner::{
+    Caller, OperationStatus, ProvisionRuntimeInput, Provisioner, RuntimeStatus, UpgradeRuntimeInput,
+    UpgradeShootInput,
+};
 
 /// Refuses everything and says how to change that.
 ///
@@ -40,6 +44,56 @@ impl Greeter for NobodyGreets {
 
     async fn forget(&self, token: &str) -> Result<(), DriverError> {
         if self.refused().remove(token) { Ok(()) } else { Err(refusal()) }
+    }
+}
+
+/// Makes no runtime and says how to change that.
+#[derive(Debug)]
+pub(super) struct NobodyProvisions;
+
+fn no_provisioner<T>() -> Result<T, DriverError> {
+    let message = "no Provisioner configured: set drivers.provisioner.url, or serve with --sandbox";
+    Err(DriverError::Refused { system: "provisioner", message: message.to_owned() })
+}
+
+#[async_trait]
+impl Provisioner for NobodyProvisions {
+    async fn provision_runtime(
+        &self,
+        _: Caller<'_>,
+        _: &ProvisionRuntimeInput,
+    ) -> Result<OperationStatus, DriverError> {
+        no_provisioner()
+    }
+
+    async fn deprovision_runtime(&self, _: Caller<'_>, _: &str) -> Result<String, DriverError> {
+        no_provisioner()
+    }
+
+    async fn upgrade_runtime(
+        &self,
+        _: Caller<'_>,
+        _: &str,
+        _: &UpgradeRuntimeInput,
+    ) -> Result<OperationStatus, DriverError> {
+        no_provisioner()
+    }
+
+    async fn upgrade_shoot(
+        &self,
+        _: Caller<'_>,
+        _: &str,
+        _: &UpgradeShootInput,
+    ) -> Result<OperationStatus, DriverError> {
+        no_provisioner()
+    }
+
+    async fn operation_status(&self, _: Caller<'_>, _: &str) -> Result<OperationStatus, DriverError> {
+        no_provisioner()
+    }
+
+    async fn runtime_status(&self, _: Caller<'_>, _: &str) -> Result<RuntimeStatus, DriverError> {
+        no_provisioner()
     }
 }
 

@@ -14,7 +14,17 @@ pub(crate) const PREFIX: &str = "PROVISION_ENGINE_";
 
 /// Variables with our prefix that are not settings: where the file is, and what the commands that talk to
 /// a running engine use.
-const NOT_SETTINGS: [&str; 5] = ["CONFIG", "SERVER", "TOKEN", "OUTPUT", "BENCH_DATABASE_URL"];
+const NOT_SETTINGS: [&str; 9] = [
+    "CONFIG",
+    "SERVER",
+    "TOKEN",
+    "OUTPUT",
+    "BENCH_DATABASE_URL",
+    "BROKER_URL",
+    "BROKER_USER",
+    "BROKER_PASSWORD",
+    "BROKER_REGION",
+];
 
 /// What the defaults depend on besides the table.
 #[derive(Debug, Clone, Default)]

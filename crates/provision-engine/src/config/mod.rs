@@ -4,6 +4,7 @@ mod error;
 mod layers;
 pub(crate) mod manual;
 mod period;
+mod runtimes;
 pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use period::Period;
+pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
 pub(crate) use values::{Database, HttpUrl, LogFilter, LogFormat, LogOutput};
 
 use layers::{Found, Layers, Surroundings};
@@ -39,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) engine: Engine,
     pub(crate) sandbox: Sandbox,
     pub(crate) drivers: Drivers,
+    pub(crate) runtime: Runtime,
+    pub(crate) osb: Osb,
     pub(crate) log: Log,
     pub(crate) secrets: Secrets,
     origins: Origins,
@@ -94,6 +98,9 @@ pub(crate) struct Sandbox {
 #[derive(Debug, Clone)]
 pub(crate) struct Drivers {
     pub(crate) greeter: Greeter,
+    pub(crate) provisioner: Provisioner,
+    pub(crate) director: Director,
+    pub(crate) kubernetes_timeout: Period,
 }
 
 #[derive(Debug, Clone)]
@@ -264,6 +271,11 @@ impl Reader<'_> {
         self.problems.push(Problem { origin, path: path.to_owned(), message });
     }
 
+    fn refuse_whole(&mut self, path: &str, message: String) {
+        let spot = self.found.get(path).map(|found| found.node.spot).unwrap_or_default();
+        self.refuse(path, spot, message);
+    }
+
     fn config(&mut self, file: Option<PathBuf>) -> Config {
         let data_dir: PathBuf = self.get("data_dir");
         Config {
@@ -278,7 +290,12 @@ impl Reader<'_> {
                     url: self.get("drivers.greeter.url"),
                     timeout: self.get("drivers.greeter.timeout"),
                 },
+                provisioner: self.provisioner(),
+                director: self.director(),
+                kubernetes_timeout: self.get("drivers.kubernetes.timeout"),
             },
+            runtime: self.runtime(),
+            osb: self.osb(),
             log: Log {
                 level: self.get("log.level"),
                 format: self.get("log.format"),
@@ -324,9 +341,8 @@ impl Reader<'_> {
     fn retry(&mut self) -> Retry {
         let (first, max) = (self.get("engine.retry.first"), self.get("engine.retry.max"));
         if first > max {
-            let spot = self.found.get("engine.retry.max").map(|found| found.node.spot).unwrap_or_default();
             let message = format!("expected at least engine.retry.first ({first}), got {max}");
-            self.refuse("engine.retry.max", spot, message);
+            self.refuse_whole("engine.retry.max", message);
         }
         Retry { first, max, budget: self.get("engine.retry.budget") }
     }

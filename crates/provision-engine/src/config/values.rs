@@ -117,6 +117,15 @@ impl FromNode for PathBuf {
     }
 }
 
+impl FromNode for String {
+    fn read(node: &Node, kind: Kind) -> Result<String, Box<Node>> {
+        text(node, |text| match kind {
+            Kind::OneOf(names) => names.contains(&text).then(|| text.to_owned()),
+            _ => (!text.is_empty() && !text.contains(char::is_control)).then(|| text.to_owned()),
+        })
+    }
+}
+
 impl<T: FromNode> FromNode for Option<T> {
     fn read(node: &Node, kind: Kind) -> Result<Option<T>, Box<Node>> {
         if let Value::Nothing = node.value { Ok(None) } else { T::read(node, kind).map(Some) }

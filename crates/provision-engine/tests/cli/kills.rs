@@ -5,6 +5,7 @@ mod boundaries;
 mod check;
 mod database;
 mod random;
+mod runtimes;
 mod zombie;
 
 use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};

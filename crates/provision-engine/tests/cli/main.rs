@@ -4,9 +4,13 @@
 mod access;
 mod background;
 mod crashes;
+mod demo;
+mod guide;
+mod instances;
 mod kills;
 mod operations;
 mod postgres;
+mod runtimes;
 mod serving;
 mod stage;
 mod words;

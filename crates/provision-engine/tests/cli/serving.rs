@@ -69,7 +69,7 @@ fn without_a_greeter_an_operation_fails_and_says_what_is_missing() {
 fn with_no_configuration_at_all_the_demonstration_works() {
     let place = Place::new();
     let server = place.serve(&[]);
-    assert!(server.going.err().contains("a sandbox in this process"), "{}", server.going.err());
+    assert!(server.going.err().contains("(in this process;"), "{}", server.going.err());
     place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
     let id = place.submit(&["--param", "wait_ms=600000"]);
     place.wait_for_phase(&id, "waiting");

@@ -17,14 +17,20 @@ const PAUSES_MAX: usize = 3_000;
 
 /// Asks again and again until there is an answer.
 #[track_caller]
-pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    until_or(ask, || format!("{what} did not come"))
+}
+
+/// The same, with something to say about what came instead.
+#[track_caller]
+pub(crate) fn until_or<T>(mut ask: impl FnMut() -> Option<T>, complain: impl Fn() -> String) -> T {
     for _ in 0..PAUSES_MAX {
         if let Some(answer) = ask() {
             return answer;
         }
         sleep(PAUSE);
     }
-    panic!("{what} did not come");
+    panic!("{}", complain());
 }
 
 /// A directory that is gone afterwards, and in it the data directory of one engine.

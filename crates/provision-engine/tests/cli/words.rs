@@ -1,4 +1,4 @@
-//! Commands that need no server: help, tables, configuration, completions, manual pages, the demonstration.
+//! Commands that need no server: help, tables, configuration, completions and manual pages.
 
 use serde_json::Value;
 
@@ -113,23 +113,4 @@ fn a_command_without_a_server_says_how_to_get_one() {
     assert!(ran.err.contains("cannot reach http://127.0.0.1:1") && ran.err.contains("--server"), "{ran:?}");
     assert!(place.expect(1, &["--server", "nonsense", "operations", "list"]).err.contains("not a URL"));
     assert!(place.expect(1, &["--server", "ftp://x", "operations", "list"]).err.contains("http://"));
-}
-
-#[test]
-fn the_demonstration_shows_every_ending_and_leaves_nothing_behind() {
-    let temporary = tempfile::tempdir().unwrap();
-    // A configuration of the user must not lead it to a real database.
-    let place = Place::new()
-        .env("TMPDIR", temporary.path().to_str().unwrap())
-        .env("PROVISION_ENGINE_STORE__DATABASE_URL", "postgres://127.0.0.1:1/none");
-    let ran = place.expect(0, &["demo"]);
-    for part in ["succeeded", "healed after 3 retries", "undone: ", "cancelled"] {
-        assert!(ran.out.contains(part), "{part}: {ran:?}");
-    }
-    assert!(ran.err.contains("of exactly the 4 operations that succeeded"), "{ran:?}");
-    assert!(ran.err.contains("serve --sandbox") && !ran.err.contains('\x1b'), "{ran:?}");
-    let report = place.json(&["demo"]);
-    assert_eq!(report["operations"].as_array().unwrap().len(), 6);
-    assert!(report["ledger"]["standing"].as_u64().unwrap() >= 4, "{report}");
-    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0);
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::measure::Database;
+use super::runtimes::Runtimes;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Goal {
@@ -29,14 +30,7 @@ fn judge_one(db: &Database) -> Vec<Goal> {
         goal: format!("≥ {goal}"),
         is_met: value >= goal,
     };
-    let at_most = |id, figure, value: f64, goal: f64| Goal {
-        id,
-        database,
-        figure,
-        value,
-        goal: format!("≤ {goal}"),
-        is_met: value <= goal,
-    };
+    let at_most = |id, figure, value, goal| at_most(database, id, figure, value, goal);
     let mut goals = Vec::new();
     if is_postgres {
         goals.push(at_least(
@@ -67,4 +61,67 @@ fn judge_one(db: &Database) -> Vec<Goal> {
         goals.push(at_most("P9", "transactions per second of an idle replica", rate, 2.0));
     }
     goals
+}
+
+pub(super) fn judge_runtimes(databases: &[Runtimes]) -> Vec<Goal> {
+    databases.iter().flat_map(judge_runtimes_of).collect()
+}
+
+fn judge_runtimes_of(runtimes: &Runtimes) -> Vec<Goal> {
+    let Runtimes { name, at_a_pace, awaited, lists, .. } = runtimes;
+    let slowest = lists.iter().map(|list| list.max_ms).fold(0.0, f64::max);
+    let more = awaited.memory_later_mb - awaited.memory_before_mb;
+    vec![
+        at_most(name, "R1", "ms to accept a runtime at a fixed pace, 99 %", at_a_pace.p99_ms, 250.0),
+        at_most(name, "R4", "MB more with all the runtimes waiting", more, 50.0),
+        at_most(name, "R5", "ms for a page of 100, the slowest of all", slowest, 100.0),
+    ]
+}
+
+fn at_most(database: &'static str, id: &'static str, figure: &'static str, value: f64, goal: f64) -> Goal {
+    Goal { id, database, figure, value, goal: format!("≤ {goal}"), is_met: value <= goal }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::runtimes::{Awaited, List, Pace};
+    use super::*;
+
+    fn runtimes(p99_ms: f64, memory_later_mb: f64, max_ms: f64) -> Runtimes {
+        let list = |max_ms| List { question: "any", p50_ms: 1.0, max_ms };
+        Runtimes {
+            name: "sqlite",
+            clients: 64,
+            writers: 1,
+            commits_per_second: 100.0,
+            accepted_per_second: 200.0,
+            accepted_ratio: 2.0,
+            at_a_pace: Pace { requests_per_second: 200, requests: 800, p50_ms: 1.0, p99_ms },
+            reads_per_second: 1.0,
+            carried_per_second: 1.0,
+            awaited: Awaited {
+                runtimes: 1,
+                memory_before_mb: 50.0,
+                memory_waiting_mb: 500.0,
+                memory_later_mb,
+            },
+            records: 1,
+            lists: vec![list(max_ms), list(2.0)],
+        }
+    }
+
+    #[test]
+    fn each_goal_of_runtimes_is_missed_by_its_own_figure_alone() {
+        for (measured, missed) in [
+            (runtimes(250.0, 100.0, 100.0), vec![]),
+            (runtimes(250.1, 100.0, 100.0), vec!["R1"]),
+            (runtimes(250.0, 100.1, 100.0), vec!["R4"]),
+            (runtimes(250.0, 100.0, 100.1), vec!["R5"]),
+        ] {
+            let goals = judge_runtimes(&[measured]);
+            let found: Vec<&str> = goals.iter().filter(|goal| !goal.is_met).map(|goal| goal.id).collect();
+            assert_eq!(found, missed);
+            assert_eq!(goals.len(), 3);
+        }
+    }
 }

@@ -11,32 +11,34 @@ use super::base::{self, Base};
 use super::load::{self, Gate, Load, percentile};
 use super::recovery::{self, Recovery, Waiting};
 use super::target::Target;
-use super::{history, workflow};
+use super::{BenchArgs, history, workflow};
 use crate::output::note;
 
 /// How long and how much to measure.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Effort {
-    rounds: usize,
-    window: Duration,
+    pub(super) rounds: usize,
+    pub(super) window: Duration,
     history: u64,
     waiting: usize,
     pub(super) in_flight: usize,
+    /// How many runtimes are made in each round.
+    pub(super) runtimes: usize,
+    pub(super) runtimes_waiting: usize,
+    pub(super) records: usize,
 }
 
 impl Effort {
-    pub(super) fn new(
-        quick: bool,
-        history: Option<u64>,
-        waiting: Option<usize>,
-        in_flight: Option<usize>,
-    ) -> Effort {
+    pub(super) fn new(args: &BenchArgs) -> Effort {
         let whole = Effort {
             rounds: 3,
             window: Duration::from_secs(4),
             history: 1_000_000,
             waiting: 100_000,
             in_flight: 10_000,
+            runtimes: 3_000,
+            runtimes_waiting: 10_000,
+            records: 100_000,
         };
         let small = Effort {
             rounds: 1,
@@ -44,12 +46,18 @@ impl Effort {
             history: 10_000,
             waiting: 1_000,
             in_flight: 500,
+            runtimes: 200,
+            runtimes_waiting: 200,
+            records: 1_000,
         };
-        let effort = if quick { small } else { whole };
+        let effort = if args.quick { small } else { whole };
         Effort {
-            history: history.unwrap_or(effort.history),
-            waiting: waiting.unwrap_or(effort.waiting),
-            in_flight: in_flight.unwrap_or(effort.in_flight),
+            history: args.history.unwrap_or(effort.history),
+            waiting: args.waiting.unwrap_or(effort.waiting),
+            in_flight: args.in_flight.unwrap_or(effort.in_flight),
+            runtimes: args.runtimes.unwrap_or(effort.runtimes),
+            runtimes_waiting: args.runtimes_waiting.unwrap_or(effort.runtimes_waiting),
+            records: args.records.unwrap_or(effort.records),
             ..effort
         }
     }
@@ -196,12 +204,12 @@ pub(super) async fn let_wait(target: &Target, count: usize) -> Result<()> {
     Ok(())
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     percentile(&mut values.collect::<Vec<f64>>(), 50)
 }
 
 /// The item in the middle of the order.
-fn middle<T>(mut items: Vec<T>, by: impl Fn(&T) -> f64) -> T {
+pub(super) fn middle<T>(mut items: Vec<T>, by: impl Fn(&T) -> f64) -> T {
     items.sort_by(|a, b| by(a).total_cmp(&by(b)));
     let index = items.len() / 2;
     items.swap_remove(index)

@@ -1,35 +1,21 @@
 //! What a kill costs and what waiting costs, measured on processes of their own.
 
 use std::path::Path;
-use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use clap::ValueEnum;
+use anyhow::Result;
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, NodeId, Settings, WallClock};
 use serde::Serialize;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
-use tokio::process::{Child, ChildStdout, Command};
 
-use super::load::{self, as_float};
+use super::load;
 use super::measure::let_wait;
+use super::player::{Part, Player, own_memory_mb};
 use super::target::{Target, open};
 use super::workflow::{self, Reached};
 use crate::output::{data, note};
-
-/// What a process of its own does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Part {
-    /// Stands in the middle of many operations until it is killed.
-    Hold,
-    /// Takes them over.
-    Resume,
-    /// Serves and says how much memory it needs.
-    Sit,
-}
 
 #[derive(Debug, Serialize)]
 pub(super) struct Recovery {
@@ -54,15 +40,15 @@ pub(super) async fn measure(target: &Target, in_flight: usize) -> Result<Recover
     note(format!("  a kill with {in_flight} operations in flight"));
     // The tables must be there before the clock runs.
     drop(target.open().await?);
-    let (mut first, mut said) = start(target, Part::Hold, in_flight, None)?;
-    let node = next(&mut said).await?;
+    let mut first = Player::start(target, Part::Hold, in_flight, &[])?;
+    let node = first.says().await?;
     first.kill().await?;
     let began = WallClock.now();
-    let (mut second, mut said) = start(target, Part::Resume, in_flight, Some(&node))?;
-    next(&mut said).await?;
+    let mut second = Player::start(target, Part::Resume, in_flight, &[(PREVIOUS, &node)])?;
+    second.says().await?;
     let resumed_ms = WallClock.now().since(began).as_secs_f64() * 1000.0;
-    let repeated: u64 = next(&mut said).await?.parse()?;
-    second.wait().await?;
+    let repeated: u64 = second.says().await?.parse()?;
+    second.end().await?;
     Ok(Recovery { in_flight, resumed_ms, repeated })
 }
 
@@ -75,48 +61,20 @@ pub(super) async fn waiting(target: &Target, operations: usize) -> Result<Waitin
 }
 
 async fn sit(target: &Target) -> Result<f64> {
-    let (mut child, mut said) = start(target, Part::Sit, 1, None)?;
-    let megabytes = next(&mut said).await?.parse()?;
-    child.wait().await?;
+    let mut player = Player::start(target, Part::Sit, 1, &[])?;
+    let megabytes = player.says().await?.parse()?;
+    player.end().await?;
     Ok(megabytes)
 }
 
-fn start(
-    target: &Target,
-    part: Part,
-    in_flight: usize,
-    previous: Option<&str>,
-) -> Result<(Child, Lines<BufReader<ChildStdout>>)> {
-    let mut command = Command::new(std::env::current_exe()?);
-    let part = part.to_possible_value().context("every part has a name")?;
-    command.args(["bench", "--part", part.get_name(), "--in-flight", &in_flight.to_string()]);
-    if let Some(file) = target.sqlite_file() {
-        command.arg("--sqlite-file").arg(file);
-    }
-    if let Some(url) = target.url() {
-        command.env("PROVISION_ENGINE_BENCH_DATABASE_URL", url);
-    }
-    if let Some(previous) = previous {
-        command.env(PREVIOUS, previous);
-    }
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
-    let stdout = child.stdout.take().context("the child's stdout is piped")?;
-    Ok((child, BufReader::new(stdout).lines()))
-}
-
-async fn next(said: &mut Lines<BufReader<ChildStdout>>) -> Result<String> {
-    let line = tokio::time::timeout(Duration::from_secs(120), said.next_line()).await??;
-    line.context("the process that plays its part ended early")
-}
-
-/// The other side of `start`: says one line for each thing that the parent waits for.
+/// The other side: says one line for each thing that the parent waits for.
 pub(super) async fn play(part: Part, file: Option<&Path>, url: Option<&str>, in_flight: usize) -> Result<()> {
     let store = open(file, url).await?;
     if part == Part::Sit {
         let engine = load::engine(store, load::Gate::new(1));
         engine.start(None).await?;
         WallClock.sleep(Duration::from_secs(3)).await;
-        data(&format!("{:.1}", resident_mb()?))?;
+        data(&format!("{:.1}", own_memory_mb()?))?;
         engine.stop(Duration::from_secs(5)).await;
         return Ok(());
     }
@@ -158,12 +116,4 @@ async fn submit_all(engine: &Engine, count: usize) -> Result<()> {
         task.await??;
     }
     Ok(())
-}
-
-/// The memory of this process that is really there.
-fn resident_mb() -> Result<f64> {
-    let statm = std::fs::read_to_string("/proc/self/statm").context("this needs Linux")?;
-    let pages: u64 = statm.split_whitespace().nth(1).context("statm has a second number")?.parse()?;
-    ensure!(pages > 0, "a process without memory");
-    Ok(as_float(pages * 4096) / 1_048_576.0)
 }

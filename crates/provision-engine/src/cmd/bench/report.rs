@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::goals::Goal;
 use super::measure::Database;
+use super::runtimes::Runtimes;
 use crate::output::{Answer, Cell, Mood, Table};
 
 #[derive(Debug, Serialize)]
@@ -13,6 +14,7 @@ pub(super) struct Report {
     /// Short windows: the figures show that it works and little else.
     pub(super) is_quick: bool,
     pub(super) databases: Vec<Database>,
+    pub(super) runtimes: Vec<Runtimes>,
     pub(super) goals: Vec<Goal>,
 }
 
@@ -20,7 +22,7 @@ impl Report {
     pub(super) fn new(is_quick: bool) -> Report {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let version = env!("CARGO_PKG_VERSION");
-        Report { version, cores, is_quick, databases: Vec::new(), goals: Vec::new() }
+        Report { version, cores, is_quick, databases: Vec::new(), runtimes: Vec::new(), goals: Vec::new() }
     }
 }
 
@@ -49,6 +51,11 @@ impl Answer for Report {
             row(db.name, "MB of memory, idle".into(), db.waiting.memory_idle_mb);
             row(db.name, format!("MB of memory, {waiting} waiting"), db.waiting.memory_waiting_mb);
         }
+        for runtimes in &self.runtimes {
+            for (figure, value) in figures(runtimes) {
+                row(runtimes.name, figure, value);
+            }
+        }
         for goal in &self.goals {
             let (word, mood) = if goal.is_met { ("met", Mood::Good) } else { ("missed", Mood::Bad) };
             table.row([
@@ -65,6 +72,28 @@ impl Answer for Report {
     fn names(&self) -> Vec<String> {
         self.goals.iter().map(|goal| goal.id.to_owned()).collect()
     }
+}
+
+fn figures(of: &Runtimes) -> Vec<(String, f64)> {
+    let Runtimes { clients, writers, at_a_pace, awaited, records, .. } = of;
+    let rate = at_a_pace.requests_per_second;
+    let mut figures = vec![
+        (format!("base: commits/s with {writers} connections"), of.commits_per_second),
+        (format!("R1 runtimes/s accepted with {clients} clients"), of.accepted_per_second),
+        ("R1 the same ÷ commits/s".to_owned(), of.accepted_ratio),
+        (format!("R1 ms to accept at {rate}/s, median"), at_a_pace.p50_ms),
+        (format!("R1 ms to accept at {rate}/s, 99 %"), at_a_pace.p99_ms),
+        (format!("R2 answers/s about the last operation with {clients} clients"), of.reads_per_second),
+        ("R3 runtimes/s through all steps, with the cost of the sandbox".to_owned(), of.carried_per_second),
+        ("R4 MB of memory, a few runtimes waiting".to_owned(), awaited.memory_before_mb),
+        (format!("R4 MB of memory, {} more waiting", awaited.runtimes), awaited.memory_waiting_mb),
+        ("R4 MB of memory, a while later".to_owned(), awaited.memory_later_mb),
+    ];
+    for list in &of.lists {
+        figures.push((format!("R5 ms for 100 of {records}: {}, median", list.question), list.p50_ms));
+        figures.push((format!("R5 ms for 100 of {records}: {}, slowest", list.question), list.max_ms));
+    }
+    figures
 }
 
 /// As many digits as say something.

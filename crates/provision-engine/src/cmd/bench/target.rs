@@ -42,6 +42,18 @@ impl Target {
         Ok(Target::Postgres { server: Some(server), url })
     }
 
+    /// An empty database of the same kind. On somebody else's server it is the same one.
+    pub(super) fn another(&self) -> Result<Target> {
+        match self {
+            Target::Sqlite { .. } => Target::sqlite(),
+            Target::Postgres { server: None, url } => Ok(Target::Postgres { server: None, url: url.clone() }),
+            Target::Postgres { server: Some(server), .. } => {
+                server.create_database("runtimes")?;
+                Ok(Target::Postgres { server: None, url: server.url("runtimes") })
+            }
+        }
+    }
+
     pub(super) fn name(&self) -> &'static str {
         match self {
             Target::Sqlite { .. } => "sqlite",

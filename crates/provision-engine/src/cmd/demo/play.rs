@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::Story;
 use super::stage::Stage;
+use crate::cmd::platform::{self, Platform};
 
 /// No act takes anywhere near as long.
 const ACT_LIMIT: Duration = Duration::from_secs(30);
@@ -30,7 +31,7 @@ pub(super) enum Ending {
 }
 
 /// One operation, and what we have seen of it.
-struct Role {
+pub(super) struct Role {
     name: &'static str,
     expected: Ending,
     id: OperationId,
@@ -41,18 +42,27 @@ struct Role {
 
 pub(super) struct Play<'a> {
     engine: &'a Engine,
-    sandbox: &'a str,
-    http: Client,
-    stage: Stage,
+    pub(super) platform: &'a Platform,
+    pub(super) sandbox: &'a str,
+    pub(super) http: Client,
+    pub(super) stage: Stage,
     stories: Vec<Story>,
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(engine: &'a Engine, sandbox: &'a str) -> Result<Play<'a>> {
-        Ok(Play { engine, sandbox, http: http()?, stage: Stage::new(), stories: Vec::new() })
+    pub(super) fn new(engine: &'a Engine, platform: &'a Platform, sandbox: &'a str) -> Result<Play<'a>> {
+        let http = platform::client()?;
+        Ok(Play { engine, platform, sandbox, http, stage: Stage::new(), stories: Vec::new() })
     }
 
     pub(super) async fn all(mut self) -> Result<Vec<Story>> {
+        self.greetings().await?;
+        self.runtimes().await?;
+        self.stage.close();
+        Ok(self.stories)
+    }
+
+    async fn greetings(&mut self) -> Result<()> {
         self.stage.title("three operations at once");
         let mut roles = Vec::new();
         for (name, wait_ms) in [("Ada", 0), ("Grace", 0), ("Barbara", 400)] {
@@ -73,9 +83,7 @@ impl<'a> Play<'a> {
         self.stage.title("one would wait for an hour, and somebody cancels it");
         let role = self.submit("Alan", json!({"wait_ms": 3_600_000}), Ending::Cancelled).await?;
         self.cancel_when_waiting(role.id).await?;
-        self.play_out(vec![role]).await?;
-        self.stage.close();
-        Ok(self.stories)
+        self.play_out(vec![role]).await
     }
 
     async fn submit(&self, name: &'static str, mut params: Value, expected: Ending) -> Result<Role> {
@@ -90,10 +98,10 @@ impl<'a> Play<'a> {
             queue: false,
         };
         let accepted = self.engine.submit(command).await.with_context(|| format!("cannot greet {name}"))?;
-        Ok(Role { name, expected, id: accepted.id, seen: 0, retries: 0, finished: false })
+        Ok(Role::new(name, accepted.id, expected))
     }
 
-    async fn arm(&self, fault: Value) -> Result<()> {
+    pub(super) async fn arm(&self, fault: Value) -> Result<()> {
         let answer = self.http.post(format!("{}/faults", self.sandbox)).json(&fault).send().await;
         answer.and_then(reqwest::Response::error_for_status).context("cannot script a fault")?;
         Ok(())
@@ -108,7 +116,7 @@ impl<'a> Play<'a> {
     }
 
     /// Shows what happens until all of them are finished, and keeps their stories.
-    async fn play_out(&mut self, mut roles: Vec<Role>) -> Result<()> {
+    pub(super) async fn play_out(&mut self, mut roles: Vec<Role>) -> Result<()> {
         self.stage.enter(roles.iter().map(|role| role.name));
         let mut news = self.engine.feed().watch();
         let give_up_at = self.engine.now().plus(ACT_LIMIT);
@@ -134,6 +142,7 @@ impl<'a> Play<'a> {
             let took = finished_at.since(shown.summary.created_at);
             self.stories.push(Story {
                 name: role.name,
+                workflow: shown.summary.workflow,
                 operation: role.id.0,
                 phase: phase.as_str(),
                 what_happened: told(ending, role.retries, &shown.summary.reason.unwrap_or_default()),
@@ -154,6 +163,10 @@ impl<'a> Play<'a> {
 }
 
 impl Role {
+    pub(super) fn new(name: &'static str, id: OperationId, expected: Ending) -> Role {
+        Role { name, expected, id, seen: 0, retries: 0, finished: false }
+    }
+
     fn see(&mut self, event: &Event) {
         self.seen = event.seq;
         match &event.body {
@@ -184,15 +197,6 @@ fn told(ending: Ending, retries: usize, reason: &str) -> String {
         Ending::Cancelled => format!("cancelled and undone{because}"),
         Ending::Other => format!("something else{because}"),
     }
-}
-
-/// A far side on this machine is never behind a proxy.
-pub(super) fn http() -> Result<Client> {
-    Client::builder()
-        .no_proxy()
-        .timeout(Duration::from_secs(10))
-        .build()
-        .context("cannot make an HTTP client")
 }
 
 async fn pause(now: Timestamp, give_up_at: Timestamp) -> Result<()> {

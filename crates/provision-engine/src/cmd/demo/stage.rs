@@ -65,6 +65,11 @@ impl Stage {
     }
 }
 
+/// What is worth knowing when an act is over.
+pub(super) fn aside(words: &str) {
+    say(&format!("  {}\n", printable(words)));
+}
+
 fn line(name: &str, words: &str, chars_max: usize) -> String {
     format!("  {name:<8} {words}").chars().take(chars_max).collect()
 }

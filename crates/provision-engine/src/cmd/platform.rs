@@ -1,0 +1,121 @@
+//! A platform in front of the broker of this process. It comes over loopback, through the same doors as any other.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use doors::Meter;
+use doors::tokens::issue;
+use engine::secret::{ExposeSecret, SecretString};
+use engine::{Clock, Role, WallClock};
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use workflows::runtime::catalog::Catalog;
+
+use super::serve::serve;
+use crate::compose::House;
+use crate::config::Config;
+
+/// Platforms give up after a minute.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
+const API_VERSION: &str = "2.17";
+
+/// The doors are open as long as this lives.
+pub(super) struct Platform {
+    http: Client,
+    url: String,
+    password: SecretString,
+    service: String,
+    plan: String,
+    _doors: DropGuard,
+}
+
+impl Platform {
+    /// `name` is who asks, in journals and logs. No token has it yet.
+    pub(super) async fn open(
+        house: &House,
+        config: &Config,
+        meter: &Arc<Meter>,
+        name: &str,
+        role: Role,
+    ) -> Result<Platform> {
+        let listener =
+            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let closing = CancellationToken::new();
+        tokio::spawn(serve(listener, house.doors(config, meter, &closing), closing.clone()));
+        let password = issue(&*house.access, name, role, WallClock.now(), None).await?;
+        let catalog = Catalog::built_in();
+        let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();
+        let (http, service) = (client()?, catalog.service.id);
+        Ok(Platform { http, url, password, service, plan, _doors: closing.drop_guard() })
+    }
+
+    pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(self.password.expose_secret())
+            .header("X-Broker-API-Version", API_VERSION)
+    }
+
+    /// Asks for a runtime of the plan azure.
+    pub(super) fn provision(&self, instance: &str, tenant: &str, name: &str) -> RequestBuilder {
+        let mut body = self.order(&json!({"name": name, "region": "westeurope"}));
+        body["organization_guid"] = tenant.into();
+        body["space_guid"] = tenant.into();
+        body["context"] = json!({"globalaccount_id": tenant, "subaccount_id": tenant});
+        self.change(Method::PUT, &instance_path(instance)).json(&body)
+    }
+
+    pub(super) fn update(&self, instance: &str, parameters: &Value) -> RequestBuilder {
+        self.change(Method::PATCH, &instance_path(instance)).json(&self.order(parameters))
+    }
+
+    pub(super) fn bind(&self, instance: &str, binding: &str, parameters: &Value) -> RequestBuilder {
+        self.change(Method::PUT, &binding_path(instance, binding)).json(&self.order(parameters))
+    }
+
+    pub(super) fn binding(&self, instance: &str, binding: &str) -> RequestBuilder {
+        self.request(Method::GET, &binding_path(instance, binding))
+    }
+
+    pub(super) fn unbind(&self, instance: &str, binding: &str) -> RequestBuilder {
+        self.change(Method::DELETE, &binding_path(instance, binding)).query(&self.ids())
+    }
+
+    pub(super) fn delete(&self, instance: &str) -> RequestBuilder {
+        self.change(Method::DELETE, &instance_path(instance)).query(&self.ids())
+    }
+
+    pub(super) fn last_operation(&self, instance: &str) -> RequestBuilder {
+        self.request(Method::GET, &format!("{}/last_operation", instance_path(instance)))
+    }
+
+    fn change(&self, method: Method, path: &str) -> RequestBuilder {
+        self.request(method, path).query(&[("accepts_incomplete", "true")])
+    }
+
+    fn order(&self, parameters: &Value) -> Value {
+        json!({"service_id": self.service, "plan_id": self.plan, "parameters": parameters})
+    }
+
+    fn ids(&self) -> [(&'static str, &str); 2] {
+        [("service_id", &self.service), ("plan_id", &self.plan)]
+    }
+}
+
+fn instance_path(instance: &str) -> String {
+    format!("/v2/service_instances/{instance}")
+}
+
+fn binding_path(instance: &str, binding: &str) -> String {
+    format!("{}/service_bindings/{binding}", instance_path(instance))
+}
+
+/// What is on this machine is never behind a proxy.
+pub(super) fn client() -> Result<Client> {
+    Client::builder().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
+}

@@ -1,0 +1,187 @@
+//! Everything that runtimes need, put together from the configuration.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use doors::osb::{MissingVersion, OsbSettings};
+use doors::{Bearers, Oidc, OidcSettings};
+use drivers::director::{ClientCredentials, Director, HttpDirector};
+use drivers::kubernetes::{Clusters, HttpClusters};
+use drivers::provisioner::{HttpProvisioner, Provisioner};
+use engine::secret::SecretString;
+use engine::store::Store;
+use engine::{WallClock, Workflow};
+use workflows::runtime::accounts::Accounts;
+use workflows::runtime::catalog::Catalog;
+use workflows::runtime::external::ExternalSteps;
+use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
+use workflows::runtime::provision::Provision;
+use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
+
+use super::nobody::NobodyProvisions;
+use crate::config::{self, Config, Login};
+
+/// Small files only: a configuration is read by people.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
+    let runtime = &config.runtime;
+    let catalog = parsed(runtime.catalog.as_deref(), Catalog::parse)?.unwrap_or_else(Catalog::built_in);
+    let components =
+        parsed(runtime.components.as_deref(), Components::parse)?.unwrap_or_else(Components::built_in);
+    Ok(Runtimes {
+        catalog: Arc::new(catalog),
+        components: Arc::new(components),
+        kyma_version: runtime.kyma_version.clone(),
+        kubernetes_version: runtime.kubernetes_version.clone(),
+        poll_max: runtime.poll.get(),
+        settle: runtime.settle.get(),
+        unknown_outcome: match runtime.unknown_outcome.as_str() {
+            "create_again" => UnknownOutcome::CreateAgain,
+            _ => UnknownOutcome::Ask,
+        },
+        cluster_role: runtime.cluster_role.clone(),
+        service_manager: login(&runtime.service_manager)?.map(|(url, username, password)| ServiceManager {
+            url,
+            username,
+            password,
+            always: runtime.service_manager_always,
+        }),
+        audit_log: login(&runtime.audit_log)?.map(|(url, username, password)| AuditLog {
+            url,
+            username,
+            password,
+        }),
+    })
+}
+
+pub(super) fn accounts(config: &Config, store: Arc<dyn Store>) -> Result<Accounts> {
+    let accounts = parsed(config.runtime.accounts.as_deref(), Accounts::parse)?;
+    Ok(Accounts::new(accounts.unwrap_or_else(Accounts::shared_by_all), store))
+}
+
+/// `sandbox` is the base address of the far sides to use where none is configured.
+pub(super) fn provisioner(
+    config: &config::Provisioner,
+    sandbox: Option<&str>,
+) -> Result<Arc<dyn Provisioner>> {
+    let own = config.url.as_ref().map(|url| url.as_str().to_owned());
+    match own.or_else(|| sandbox.map(|url| format!("{url}/provisioner/graphql"))) {
+        Some(url) => {
+            let provisioner = HttpProvisioner::new(&url, config.timeout.get());
+            Ok(Arc::new(provisioner.context("cannot use the Provisioner")?))
+        }
+        None => Ok(Arc::new(NobodyProvisions)),
+    }
+}
+
+/// A Director of the sandbox belongs to the Provisioner of the sandbox and to no other.
+pub(super) fn director(config: &config::Drivers, sandbox: Option<&str>) -> Result<Option<Arc<dyn Director>>> {
+    let own = config.director.url.as_ref().map(|url| url.as_str().to_owned());
+    let sandbox = sandbox.filter(|_| config.provisioner.url.is_none());
+    let Some(url) = own.or_else(|| sandbox.map(|url| format!("{url}/director/graphql"))) else {
+        return Ok(None);
+    };
+    let credentials = match &config.director {
+        config::Director {
+            token_url: Some(url),
+            client_id: Some(id),
+            client_secret_file: Some(path),
+            scope,
+            ..
+        } => Some(ClientCredentials {
+            token_url: url.as_str().to_owned(),
+            client_id: id.clone(),
+            client_secret: secret(path)?,
+            scope: scope.clone(),
+        }),
+        _ => None,
+    };
+    let director = HttpDirector::new(&url, credentials, Arc::new(WallClock), config.director.timeout.get());
+    Ok(Some(Arc::new(director.context("cannot use the Director")?)))
+}
+
+pub(super) fn clusters(timeout: Duration) -> Arc<dyn Clusters> {
+    Arc::new(HttpClusters::new(timeout))
+}
+
+pub(super) fn override_files(config: &Config) -> Result<Option<Arc<dyn OverrideSource>>> {
+    let Some(dir) = &config.runtime.overrides else { return Ok(None) };
+    let files = OverrideFiles::open(dir).map_err(|error| anyhow!("runtime.overrides: {error}"))?;
+    Ok(Some(Arc::new(files)))
+}
+
+pub(super) fn override_objects(
+    config: &Config,
+    clusters: &Arc<dyn Clusters>,
+) -> Result<Option<Arc<dyn OverrideSource>>> {
+    let objects = &config.runtime.override_objects;
+    let Some(path) = &objects.kubeconfig else { return Ok(None) };
+    let cluster = clusters.open(&secret(path)?).context("runtime.override_objects.kubeconfig")?;
+    Ok(Some(Arc::new(OverrideObjects::new(cluster, objects.namespace.clone(), Arc::new(WallClock)))))
+}
+
+pub(super) fn external_steps(config: &Config) -> Result<ExternalSteps> {
+    let Some(path) = &config.runtime.steps else { return Ok(ExternalSteps::default()) };
+    ExternalSteps::load(path).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+pub(super) fn osb(config: &Config) -> OsbSettings {
+    let osb = &config.osb;
+    let minor = osb.catalog_level.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(17);
+    OsbSettings {
+        compat_keb: osb.compat_keb,
+        catalog_level: (2, minor),
+        gone: osb.gone,
+        missing_version: match osb.missing_version {
+            400 => MissingVersion::BadRequest,
+            _ => MissingVersion::PreconditionFailed,
+        },
+        retry_after: osb.retry_after.get(),
+        bind_wait: osb.bind_wait.get(),
+        // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
+        polling_max: Provision::DEADLINE.min(config.engine.operation_deadline.get()) * 5 / 4,
+    }
+}
+
+/// Who vouches for bearer tokens that are not ours.
+pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
+    let oidc = &config.osb.oidc;
+    let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
+    let mut settings = OidcSettings::new(issuer.as_str(), audience);
+    settings.scope = Some(oidc.scope.clone());
+    let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
+    Ok(Some(Arc::new(oidc)))
+}
+
+fn parsed<T>(path: Option<&Path>, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {
+    let Some(path) = path else { return Ok(None) };
+    let text = read(path)?;
+    parse(&text).map(Some).map_err(|error| anyhow!("{}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> Result<String> {
+    let name = path.display();
+    let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(anyhow!("{name} is larger than {FILE_BYTES_MAX} bytes"));
+    }
+    fs::read_to_string(path).with_context(|| format!("cannot read {name}"))
+}
+
+/// Without the end of its line, which is not part of a password.
+fn secret(path: &Path) -> Result<SecretString> {
+    Ok(SecretString::from(read(path)?.trim_end_matches(['\n', '\r'])))
+}
+
+fn login(login: &Login) -> Result<Option<(String, String, SecretString)>> {
+    match login {
+        Login { url: Some(url), username: Some(username), password_file: Some(path) } => {
+            Ok(Some((url.as_str().to_owned(), username.clone(), secret(path)?)))
+        }
+        _ => Ok(None),
+    }
+}

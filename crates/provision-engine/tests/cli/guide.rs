@@ -1,0 +1,57 @@
+//! The lines of `docs/guide/runtimes.md` work as they are printed, and the dry run of its example.
+
+use std::process::Command;
+
+use crate::stage::Place;
+
+const GUIDE: &str = include_str!("../../../../docs/guide/runtimes.md");
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runtime.yaml");
+
+/// All lines of shell, as one script.
+fn script() -> String {
+    let blocks = GUIDE.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    blocks.fold(String::from("set -eu\n"), |script, block| script + block)
+}
+
+#[test]
+fn the_lines_of_the_guide_lead_from_the_catalog_to_410() {
+    let place = Place::new();
+    let server = place.serve(&[]);
+    let data = place.path("data");
+    let script = script()
+        .replace("http://127.0.0.1:1337", &server.url)
+        .replace("/tmp/runtimes", data.to_str().unwrap())
+        .replace("sleep 1", "sleep 0.1");
+    assert!(script.contains(&server.url) && script.contains(data.to_str().unwrap()), "{script}");
+    let ran = Command::new("timeout").args(["60", "bash", "-c", &script]).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "{out}\n{err}");
+    assert!(out.contains("\"kubeconfig\"") && out.contains("\"dashboard_url\""), "{out}");
+    assert_eq!(out.lines().last(), Some("410"), "{out}\n{err}");
+    server.stop();
+}
+
+#[test]
+fn a_dry_run_prints_the_request_with_its_secrets_masked() {
+    let place = Place::new();
+    let request = place.json(&["plan", "runtime.provision", "--params", EXAMPLE]);
+    let text = request.to_string();
+    assert!(!text.contains("not-a-real-password"), "{text}");
+    let config = &request["variables"]["config"];
+    assert_eq!(config["runtimeInput"]["labels"]["global_subaccount_id"], "sa-1");
+    assert_eq!(config["clusterConfig"]["gardenerConfig"]["autoScalerMax"], 5);
+    let components = config["kymaConfig"]["components"].as_array().unwrap();
+    let proxy = components.iter().find(|one| one["component"] == "service-manager-proxy").unwrap();
+    let password = &proxy["configuration"][1];
+    assert_eq!(*password, serde_json::json!({"key": "sm.password", "secret": true, "value": "<secret>"}));
+    for (params, part) in [
+        ("{\"plan\": \"azure\"}", "region"),
+        ("{\"plan\": \"nowhere\"}", "known are azure"),
+        ("{]", "no JSON or YAML"),
+        ("missing.yaml", "cannot read missing.yaml"),
+    ] {
+        let ran = place.run(&["plan", "runtime.provision", "--params", params]);
+        assert!(ran.code != Some(0) && ran.err.contains(part), "{}", ran.err);
+    }
+    assert!(place.run(&["plan", "demo.hello", "--params", "{}"]).err.contains("runtime.provision only"));
+}

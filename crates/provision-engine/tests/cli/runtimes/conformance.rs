@@ -1,0 +1,120 @@
+//! The conformance suite against the real program, on both databases.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use conformance::{Broker, Hold, Options, Outcome, examine};
+use reqwest::Method;
+use serde_json::json;
+use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+
+use super::{Platform, Scene, hold, quick};
+use crate::stage::{Place, call};
+
+/// Plans and where their instances can be.
+const PLANS: [(&str, &str); 3] = [("azure", "westeurope"), ("gcp", "europe-west4"), ("trial", "europe")];
+/// A suite with fewer checks has lost some.
+const CHECKS_MIN: usize = 140;
+
+/// The brake of the sandbox: the Provisioner takes forever, and clusters are out of order.
+struct Brake(String);
+
+#[async_trait]
+impl Hold for Brake {
+    async fn hold(&self) {
+        self.set(true).await;
+    }
+
+    async fn release(&self) {
+        self.set(false).await;
+    }
+}
+
+impl Brake {
+    async fn set(&self, is_held: bool) {
+        let url = self.0.clone();
+        let work = move || {
+            hold(&url, is_held);
+            let fault = is_held.then(|| json!({"system": "cluster", "kind": "error", "times": 0}));
+            let method = if is_held { Method::POST } else { Method::DELETE };
+            call(method, &format!("{url}/faults"), fault.as_ref());
+        };
+        tokio::task::spawn_blocking(work).await.unwrap();
+    }
+}
+
+/// What there is no occasion to check: the catalog has one offering, and the built-in plans no maintenance.
+const ONE_OFFERING: &str = "field.plan_id.foreign.provision";
+const NO_MAINTENANCE: &str = "maintenance.right";
+
+/// Examines the broker below a prefix and insists that nothing failed, and that no more was left out than this.
+#[track_caller]
+fn examined(scene: &Scene, prefix: &str, plan: &str, options: Options, left_out: &[&str]) {
+    let Platform { url, user, password, .. } = scene.platform.clone();
+    let broker = Broker { url: format!("{url}{prefix}"), user, password: password.into() };
+    let impossible = json!({"autoScalerMin": 5, "autoScalerMax": 4});
+    let parameters = PLANS.map(|(plan, place)| {
+        // One machine can be added and taken away again, so that there is something to change.
+        let parameters = json!({"name": "c", "region": place, "autoScalerMin": 1, "autoScalerMax": 2});
+        (plan.to_owned(), parameters)
+    });
+    let options = Options {
+        parameters: parameters.into(),
+        late_dashboard: true,
+        hold: Some(Arc::new(Brake(scene.sandbox.url.clone()))),
+        prefixes: vec![String::new(), "/oauth".into(), "/oauth/cf-eu10".into()],
+        invalid_parameters: [(plan.to_owned(), [("sizes".to_owned(), impossible)].into())].into(),
+        ..options
+    };
+    let report = scene.runtime.block_on(examine(&broker, Some(plan), options));
+    let count = report.count();
+    let skipped = report.checks().filter(|check| matches!(check.outcome, Outcome::Skipped(_)));
+    let skipped: Vec<&str> = skipped.map(|check| check.id.as_str()).collect();
+    assert!(report.is_good(), "{report}");
+    assert_eq!(skipped, left_out, "{report}");
+    assert!(count.passed >= CHECKS_MIN, "{count:?}");
+    assert_eq!(scene.standing(), [] as [serde_json::Value; 0], "the suite takes back what it made");
+    testing::count("conformance", count.passed as u64);
+}
+
+fn all_plans(place: Place) {
+    let scene = Scene::open(place);
+    for (plan, _) in PLANS {
+        examined(&scene, "", plan, Options::default(), &[NO_MAINTENANCE, ONE_OFFERING]);
+    }
+    assert_eq!(scene.server.stop().code, Some(0));
+}
+
+#[test]
+fn the_broker_on_sqlite_conforms_for_every_kind_of_plan() {
+    all_plans(quick());
+}
+
+#[test]
+fn the_broker_on_postgres_conforms_for_every_kind_of_plan() {
+    let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
+    postgres.create_database("engine").unwrap();
+    all_plans(quick().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine")));
+}
+
+/// Two plans, of which one has a maintenance version.
+const CATALOG: &str = "
+service: {id: s, name: s, description: A service}
+plans:
+  - {id: p1, name: azure, description: A plan, provider: azure, regions: [westeurope], machines: [Standard_D4_v3],
+     defaults: {machine: Standard_D4_v3, disk: Standard_LRS, volume_gb: 50, min: 1, max: 2},
+     maintenance: {version: 1.2.3}}
+  - {id: p2, name: other, description: Another, provider: azure, regions: [westeurope], machines: [Standard_D4_v3],
+     defaults: {machine: Standard_D4_v3, disk: Standard_LRS, volume_gb: 50, min: 1, max: 2}}
+";
+
+#[test]
+fn a_broker_that_says_410_after_a_deletion_conforms_below_every_prefix() {
+    let place = quick().env("PROVISION_ENGINE_OSB__GONE", "true");
+    place.write("catalog.yaml", CATALOG);
+    let catalog = place.path("catalog.yaml").to_str().unwrap().to_owned();
+    let scene = Scene::open(place.env("PROVISION_ENGINE_RUNTIME__CATALOG", catalog));
+    for prefix in ["/oauth", "/oauth/cf-eu10"] {
+        examined(&scene, prefix, "azure", Options { gone: true, ..Options::default() }, &[ONE_OFFERING]);
+    }
+}
