@@ -1,15 +1,16 @@
 //! The engine as doors and programs see it: submit, ask, signal, look.
 
+mod submit;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::clock::{Clock, Timestamp};
-use crate::event::{Body, Event};
+use crate::event::Event;
 use crate::feed::Feed;
 use crate::house::{House, Settings};
 use crate::ids::{NodeId, OperationId};
@@ -21,11 +22,13 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    Claimed, Create, Expect, Idempotency, Portrait, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
-    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Wish, Write,
+    Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError, Summary, Wish,
+    Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
+use submit::check_name;
+pub use submit::{Accepted, Alongside, Command, SubmitError};
 
 /// Runs operations. Cheap to clone: all clones are the same engine.
 #[derive(Clone)]
@@ -87,56 +90,6 @@ impl EngineBuilder {
     }
 }
 
-/// What somebody asks the engine to do.
-#[derive(Debug, Clone)]
-pub struct Command {
-    pub workflow: String,
-    pub tenant: String,
-    pub resource: Option<String>,
-    pub params: Value,
-    /// Who asks, for the journal.
-    pub by: String,
-    /// The same key from the same caller means the same operation.
-    pub idempotency_key: Option<String>,
-    /// Wait for a busy resource instead of being refused.
-    pub queue: bool,
-}
-
-/// What becomes true in the same moment in which an operation is accepted.
-#[derive(Debug, Clone, Default)]
-pub struct Alongside {
-    /// The record of the operation's resource: what the writer saw, and what it looks like from now on.
-    pub subject: Option<(Expect, Option<Portrait>)>,
-    /// Another resource, with the version in which it was seen. It must be the same, and its version goes up.
-    pub beside: Option<(String, i64)>,
-    /// An operation on the same resource that is cancelled for this one, and why.
-    pub supersedes: Option<(OperationId, String)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accepted {
-    pub id: OperationId,
-    /// The operation was there already: the same key was used before.
-    pub repeated: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SubmitError {
-    #[error("there is no workflow {name:?}; known are {known}")]
-    UnknownWorkflow { name: String, known: String },
-    #[error("{0}")]
-    Invalid(String),
-    #[error("operation {operation} is working on this resource")]
-    Busy { operation: OperationId },
-    #[error("this idempotency key was used for another request")]
-    KeyReused,
-    /// Look at it again and decide anew.
-    #[error("the resource has changed in the meantime")]
-    Changed,
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
     #[error("there is no such operation")]
@@ -168,9 +121,6 @@ pub struct Unfinishable {
     pub reason: String,
 }
 
-/// Enough for a resource that is named after two ids of 255 characters each.
-const NAME_CHARS_MAX: usize = 600;
-const PARAMS_BYTES_MAX: usize = 256 * 1024;
 /// Events read at a time when a memory is folded.
 const FOLD_PAGE: usize = 1000;
 
@@ -196,80 +146,6 @@ impl Engine {
     /// Stops gracefully: operations finish their step or are released within this time.
     pub async fn stop(&self, grace: Duration) {
         self.worker.stop(grace).await;
-    }
-
-    pub async fn submit(&self, command: Command) -> Result<Accepted, SubmitError> {
-        self.accept(command, Alongside::default()).await
-    }
-
-    /// Submits an operation and changes the record of its resource in one commit.
-    pub async fn accept(&self, command: Command, along: Alongside) -> Result<Accepted, SubmitError> {
-        let house = &self.worker.house;
-        let plan =
-            self.worker.registry.get(&command.workflow).ok_or_else(|| self.unknown(&command.workflow))?;
-        check_name("tenant", &command.tenant)?;
-        command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
-        let idempotency = idempotency(&command)?;
-        let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
-        let params =
-            plan.admit(command.params, &Sealer::new(&house.ring, context)).map_err(SubmitError::Invalid)?;
-        if params.len() > PARAMS_BYTES_MAX {
-            return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
-        }
-        let id = OperationId::new(&*house.clock);
-        let now = house.clock.now();
-        // What may have to queue is claimed like any other work once its turn has come.
-        let host = self.worker.host().filter(|_| !command.queue);
-        let deadline = plan.deadline().min(house.settings.deadline_max);
-        let started = plan.opens_with().map(str::to_owned);
-        let supersedes = along.supersedes.map(|(id, reason)| {
-            let at = self.wish_time(now);
-            (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at })
-        });
-        let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
-        let write = |name, expect, portrait| {
-            let tenant = command.tenant.clone();
-            ResourceWrite { name, tenant, expect, portrait, at: now }
-        };
-        let subject = along.subject.zip(command.resource.clone());
-        let subject = subject.map(|((expect, portrait), name)| write(name, expect, portrait));
-        let beside = along.beside.map(|(name, version)| write(name, Expect::Version(version), None));
-        let create = Create {
-            id,
-            workflow: command.workflow,
-            tenant: command.tenant,
-            resource: command.resource,
-            params,
-            created_at: now,
-            deadline_at: now.plus(deadline),
-            owner: host.as_ref().map(|lease| lease.node),
-            event,
-            idempotency,
-            queue: command.queue,
-            subject,
-            beside,
-            supersedes: supersedes.clone(),
-        };
-        let mut care = Care { worker: &self.worker, id, is_needed: host.is_some() };
-        let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
-        care.end();
-        match receipt {
-            Receipt::Repeated(id) => Ok(Accepted { id, repeated: true }),
-            Receipt::KeyReused => Err(SubmitError::KeyReused),
-            Receipt::Busy(operation) => Err(SubmitError::Busy { operation }),
-            Receipt::Changed => Err(SubmitError::Changed),
-            _ => {
-                house.feed.tell(id, 1);
-                if let Some((other, wish)) = supersedes {
-                    self.worker.deliver(other, wish);
-                }
-                match host {
-                    Some(lease) => self.worker.take_on(first_claim(create), lease),
-                    None => self.worker.wake(now),
-                }
-                Ok(Accepted { id, repeated: false })
-            }
-        }
     }
 
     /// Asks an operation to cancel, pause, resume or retry. Durable when it returns; it takes effect at the end
@@ -317,21 +193,6 @@ impl Engine {
             memory = memory.fold(&events);
         }
         Ok(Some(Inspection { shown, memory, seq, unreadable }))
-    }
-
-    /// Writes the record of a resource without an operation. `false` when somebody else has written it since.
-    pub async fn write_resource(
-        &self,
-        name: &str,
-        tenant: &str,
-        expect: Expect,
-        portrait: Option<Portrait>,
-    ) -> Result<bool, SubmitError> {
-        check_name("resource", name)?;
-        let (name, tenant, at) = (name.to_owned(), tenant.to_owned(), self.now());
-        let write = ResourceWrite { name, tenant, expect, portrait, at };
-        let receipt = self.worker.house.store.commit(Write::Resource(Box::new(write))).await?;
-        Ok(receipt != Receipt::Changed)
     }
 
     pub async fn resource(&self, name: &str) -> Result<Option<ResourceRow>, StoreError> {
@@ -428,14 +289,6 @@ impl Engine {
         }
     }
 
-    fn unknown(&self, name: &str) -> SubmitError {
-        let known: Vec<&str> = self.worker.registry.all().map(|plan| plan.info().workflow).collect();
-        SubmitError::UnknownWorkflow {
-            name: name.chars().take(NAME_CHARS_MAX).collect(),
-            known: known.join(", "),
-        }
-    }
-
     /// Two wishes never have the same time, so that the later one is always heard.
     fn wish_time(&self, now: Timestamp) -> Timestamp {
         let before = self
@@ -444,64 +297,4 @@ impl Engine {
             .unwrap_or(now.0);
         Timestamp(now.0.max(before + 1))
     }
-}
-
-/// Until the answer is here, the operation may be in the store with us as its owner. Whatever happens to the
-/// caller, an error or that nobody waits any longer, it must not stay there unattended.
-struct Care<'a> {
-    worker: &'a Worker,
-    id: OperationId,
-    is_needed: bool,
-}
-
-impl Care<'_> {
-    fn end(&mut self) {
-        self.is_needed = false;
-    }
-}
-
-impl Drop for Care<'_> {
-    fn drop(&mut self) {
-        if self.is_needed {
-            self.worker.set_adrift(self.id);
-        }
-    }
-}
-
-fn first_claim(create: Create) -> Claimed {
-    Claimed {
-        id: create.id,
-        workflow: create.workflow,
-        tenant: create.tenant,
-        resource: create.resource,
-        params: create.params,
-        phase: Phase::Running,
-        created_at: create.created_at,
-        deadline_at: create.deadline_at,
-        epoch: 1,
-        memory: None,
-        events: vec![create.event],
-        seq: 1,
-        orphaned: false,
-        wish: None,
-        signal: None,
-    }
-}
-
-fn check_name(field: &str, value: &str) -> Result<(), SubmitError> {
-    let length = value.chars().count();
-    if length == 0 || length > NAME_CHARS_MAX || value.chars().any(char::is_control) {
-        let rule = format!("{field} must have 1 to {NAME_CHARS_MAX} characters and no control characters");
-        return Err(SubmitError::Invalid(rule));
-    }
-    Ok(())
-}
-
-fn idempotency(command: &Command) -> Result<Option<Idempotency>, SubmitError> {
-    let Some(key) = &command.idempotency_key else { return Ok(None) };
-    check_name("the idempotency key", key)?;
-    let asked = serde_json::json!([command.workflow, command.tenant, command.resource, command.params]);
-    let digest = Sha256::digest(asked.to_string().as_bytes());
-    let digest = digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    Ok(Some(Idempotency { scope: command.by.clone(), key: key.clone(), digest }))
 }

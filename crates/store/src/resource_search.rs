@@ -11,7 +11,7 @@ use engine::store::ResourceQuery;
 use crate::rows;
 
 /// What fits fewer resources than this is where a search begins.
-pub(crate) const FEW: i64 = 1000;
+pub(crate) const FEW: i64 = 10_000;
 
 /// What the databases say differently.
 pub(crate) trait Tongue {
@@ -52,6 +52,7 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
         starts: Vec::new(),
         filters: Vec::new(),
         labels: Vec::new(),
+        in_states: None,
         tongue: PhantomData,
     };
     search.filter(query, sizes);
@@ -64,14 +65,10 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
     let mut wanted = search.filters.clone();
     wanted.extend(start.map(|_| "r.number = f.number".to_owned()));
     wanted.extend(search.labels.iter().map(|label| label.of::<T>("r")));
-    let total = match search.labels.split_first() {
+    let total = match search.sets(query) {
         _ if !query.counts => "cast(null as bigint)".to_owned(),
-        Some((first, others)) if has_only_labels(query) => {
-            let counted = if first.is_single { "*" } else { "distinct number" };
-            let mut fits = vec![first.text.clone()];
-            fits.extend(others.iter().map(|label| label.of::<T>("l")));
-            format!("(select count({counted}) from resource_labels l where {})", fits.join(" and "))
-        }
+        // What many fit is counted in the indexes alone.
+        Some(sets) if start.is_none() => format!("(select count(*) from ({sets}) s)"),
         _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
     };
     if let Some(after) = query.after {
@@ -92,11 +89,6 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
     (text, search.given)
 }
 
-/// Then the table of labels alone has the total.
-fn has_only_labels(query: &ResourceQuery) -> bool {
-    query.tenant.is_none() && query.names.is_empty() && query.states.is_empty() && query.due_by.is_none()
-}
-
 /// A question that is being put together.
 struct Search<T> {
     given: Vec<Given>,
@@ -106,6 +98,8 @@ struct Search<T> {
     filters: Vec<String>,
     /// The one that fits the fewest comes first.
     labels: Vec<Label>,
+    /// The numbers of all that are in the wanted states.
+    in_states: Option<String>,
     tongue: PhantomData<T>,
 }
 
@@ -134,6 +128,22 @@ impl<T: Tongue> Search<T> {
         T::value(self.add(given))
     }
 
+    /// The numbers that fit, from indexes that hold nothing else, where all filters have one.
+    fn sets(&self, query: &ResourceQuery) -> Option<String> {
+        let has_more = query.tenant.is_some() || !query.names.is_empty() || query.due_by.is_some();
+        let has_states = query.states.is_empty() || self.in_states.is_some();
+        if has_more || !has_states || self.labels.is_empty() {
+            return None;
+        }
+        let of = |label: &Label| format!("select number from resource_labels where {}", label.text);
+        let sets: Vec<String> = self.labels.iter().map(of).chain(self.in_states.clone()).collect();
+        match sets.as_slice() {
+            [one] if self.labels[0].is_single => Some(one.clone()),
+            [one] => Some(format!("select distinct number from ({one}) x")),
+            several => Some(several.join(" intersect ")),
+        }
+    }
+
     fn filter(&mut self, query: &ResourceQuery, sizes: &Sizes) {
         let kind = self.value(Given::Text(query.kind.clone()));
         self.filters.push(format!("r.kind = {kind}"));
@@ -154,7 +164,9 @@ impl<T: Tongue> Search<T> {
             let pairs = T::pairs(workflows, phases);
             self.filters.push(format!("((r.workflow, r.phase) in ({pairs})) is true"));
             if !query.also_gone {
-                self.starts.push((sizes.states, T::in_states(&kind, workflows, phases)));
+                let numbers = T::in_states(&kind, workflows, phases);
+                self.in_states = Some(numbers.clone());
+                self.starts.push((sizes.states, numbers));
             }
         }
         if let Some(by) = query.due_by {

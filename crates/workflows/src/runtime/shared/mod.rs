@@ -6,7 +6,7 @@ mod overrides_from;
 mod service_manager_overrides;
 mod start;
 
-pub(super) use change::Change;
+pub(super) use change::{Change, Progress};
 pub(super) use initialisation::{Initialisation, opened};
 pub(super) use overrides_from::OverridesFrom;
 pub(super) use service_manager_overrides::ServiceManagerOverrides;
