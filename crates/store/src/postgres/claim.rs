@@ -28,6 +28,7 @@ pub(super) const CLAIMER: Role = Role {
         sql::ADOPT,
         sql::EVENTS,
         sql::PUT_DOWN_BROKEN,
+        sql::RELEASE,
     ],
 };
 
@@ -37,7 +38,15 @@ const TRIES_MAX: usize = 4;
 pub(super) struct Claimer {
     line: Line,
     /// Also makes claims take turns: a connection has one transaction at a time.
-    turns: Mutex<Turns>,
+    desk: Mutex<Desk>,
+}
+
+/// What claims know of the ones before them.
+#[derive(Default)]
+struct Desk {
+    turns: Turns,
+    /// What a claim without an answer may have taken, for this node. Nobody works on that.
+    unanswered: Option<(NodeId, Vec<Uuid>)>,
 }
 
 /// What one claim is about.
@@ -50,7 +59,7 @@ struct Asked {
 
 impl Claimer {
     pub(super) fn new(target: &Arc<Target>) -> Claimer {
-        Claimer { line: Line::new(target, CLAIMER), turns: Mutex::default() }
+        Claimer { line: Line::new(target, CLAIMER), desk: Mutex::default() }
     }
 
     pub(super) async fn claim(
@@ -59,8 +68,9 @@ impl Claimer {
         now: Timestamp,
         limit: usize,
     ) -> Result<Claims, StoreError> {
-        let mut turns = self.turns.lock().await;
+        let mut desk = self.desk.lock().await;
         let asked = Asked { node, now, limit };
+        self.release_unanswered(&mut desk).await?;
         let more = rows::rows(limit.saturating_add(1));
         let look = self.line.read(sql::LOOK, &[&node.0, &now.0, &more]).await?;
         let Some(look) = look.first() else { return Err(StoreError::Fenced) };
@@ -77,7 +87,7 @@ impl Claimer {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.attempt(&mut turns, asked, due == more).await {
+            match self.attempt(&mut desk, asked, due == more).await {
                 Err(Failure::Clash(_) | Failure::Data(StoreError::Fenced)) if tries < TRIES_MAX => {}
                 // The node was known a moment ago, so this is not about the node.
                 Err(Failure::Data(StoreError::Fenced)) => {
@@ -88,11 +98,22 @@ impl Claimer {
         }
     }
 
-    async fn attempt(&self, turns: &mut Turns, asked: Asked, crowded: bool) -> Result<Claims, Failure> {
+    /// Where a commit had no answer, its operations may be ours on paper while nobody here knows of them.
+    async fn release_unanswered(&self, desk: &mut Desk) -> Result<(), StoreError> {
+        let Some((node, ids)) = &desk.unanswered else { return Ok(()) };
+        self.line.read(sql::RELEASE, &[&node.0, ids]).await?;
+        desk.unanswered = None;
+        Ok(())
+    }
+
+    async fn attempt(&self, desk: &mut Desk, asked: Asked, crowded: bool) -> Result<Claims, Failure> {
         let session = self.line.session().await.map_err(Failure::Down)?;
         let unfinished = Unfinished::new(&session);
-        let work = transaction(&session, turns, asked, crowded);
+        let work = transaction(&session, desk, asked, crowded);
         let done = session.in_time(BATCH_TIMEOUT, work).await.flatten();
+        if !matches!(done, Err(Failure::Down(_))) {
+            desk.unanswered = None;
+        }
         let is_clean = match &done {
             Ok(_) => true,
             Err(Failure::Down(_)) => false,
@@ -107,16 +128,17 @@ impl Claimer {
 
 async fn transaction(
     session: &Session,
-    turns: &mut Turns,
+    desk: &mut Desk,
     asked: Asked,
     crowded: bool,
 ) -> Result<Claims, Failure> {
     session.say(sql::BEGIN).await?;
     let chosen = if crowded {
-        fairly(session, turns, asked).await?
+        fairly(session, &mut desk.turns, asked).await?
     } else {
         oldest(session, asked, asked.limit, &[]).await?
     };
+    desk.unanswered = Some((asked.node, chosen.clone()));
     let taken = take(session, &chosen, asked).await?;
     let mut operations = Vec::with_capacity(taken.len());
     let mut broken = Vec::new();

@@ -9,6 +9,7 @@ mod crowd;
 mod fixture;
 mod holding;
 mod house;
+mod postgres_lost_answers;
 mod postgres_only;
 mod postgres_outages;
 mod random;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::check::Api;
 use super::{durable_postgres, on};
-use crate::stage::{Sandbox, until};
+use crate::stage::{Sandbox, until, until_or};
 
 #[test]
 fn a_database_that_crashes_again_and_again_costs_nothing_but_time() {
@@ -43,10 +43,11 @@ fn a_database_that_crashes_again_and_again_costs_nothing_but_time() {
         until("the server to be ready again", || (ask("/readyz").status() == 200).then_some(()));
     }
     for id in &ids {
-        until("the end of an operation", || {
-            let op = runtime.block_on(api.get(&format!("/operations/{id}")));
-            (op["phase"] == "succeeded").then_some(())
-        });
+        let read = || runtime.block_on(api.get(&format!("/operations/{id}")));
+        until_or(
+            || (read()["phase"] == "succeeded").then_some(()),
+            || format!("an operation did not end: {:#}", read()),
+        );
     }
     assert_eq!(sandbox.standing(), ids.len() as u64);
     testing::count("kills", 3);
