@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::clock::Timestamp;
+use crate::operation::Operation;
 use crate::secret::Sealer;
 use crate::store::Portrait;
 
@@ -32,6 +33,15 @@ pub trait Workflow: Send + Sync + 'static {
     /// types alone do not say. The text of an error names the field and the fix.
     fn admit(asked: Value, _sealer: &Sealer) -> Result<Self::Params, String> {
         parse(asked)
+    }
+
+    /// What the record of its resource looks like once the operation is over, however it ended. The place to
+    /// forget what only the operation needed. Nothing leaves the record as its steps portrayed it.
+    fn parting(_op: &Operation<Self>) -> Option<Portrait>
+    where
+        Self: Sized,
+    {
+        None
     }
 }
 

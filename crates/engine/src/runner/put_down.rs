@@ -168,7 +168,9 @@ impl<W: Workflow> Course<'_, W> {
     /// A finished operation is looked at rarely and never runs: its journal is memory enough.
     fn over(&mut self, phase: Phase, at: Timestamp, cause: Option<Cause>, event: Option<Event>) -> Finish {
         let cause = cause.map(|cause| cause.to_string());
-        let (settles, portrait) = (self.op.resource.clone(), self.op.book.portrait.take());
+        let settles = self.op.resource.clone();
+        let parting = settles.clone().zip(W::parting(&self.op));
+        let portrait = parting.or_else(|| self.op.book.portrait.take());
         let hold = self.op.book.hold;
         Finish { hold, event, phase, cause, at, memory: "{}".into(), seq: 0, settles, portrait }
     }

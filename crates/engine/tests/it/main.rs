@@ -4,6 +4,7 @@
 
 mod answers;
 mod ownership;
+mod parting;
 mod scripted;
 mod simulation;
 mod wishes;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{MemoryStore, Store};
+use engine::store::{MemoryStore, Portrait, Store};
 use engine::{
-    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Step, Workflow, done, fail, retry,
-    skip, wait, wait_for,
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Step, Timestamp, Workflow, done, fail,
+    retry, skip, wait, wait_for,
 };
 use serde::{Deserialize, Serialize};
 use testing::trial::Tally;
@@ -27,6 +27,9 @@ pub(crate) struct Params {
     pub(crate) c: Vec<String>,
     #[serde(default)]
     pub(crate) undo: Vec<String>,
+    /// Whether the record of its resource is emptied in the end.
+    #[serde(default)]
+    pub(crate) parts: bool,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -41,6 +44,15 @@ impl Workflow for Script {
     type Params = Params;
     type State = State;
     type Input = u32;
+
+    fn parting(op: &Operation<Script>) -> Option<Portrait> {
+        op.params.parts.then(|| portrait("nothing", Some(op.now())))
+    }
+}
+
+pub(crate) fn portrait(record: &str, gone_at: Option<Timestamp>) -> Portrait {
+    let record = format!("{record:?}");
+    Portrait { kind: "script".into(), record, labels: Vec::new(), gone_at, due_at: None }
 }
 
 pub(crate) struct Scripted {
