@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use secrecy::SecretString;
 
 pub use self::http::HttpGreeter;
+use crate::answer::System;
 use crate::error::DriverError;
 
-pub(crate) const SYSTEM: &str = "greeter";
+pub(crate) const SYSTEM: System = System("greeter");
 
 /// A greeting as it stands at the far side.
 #[derive(Debug, Clone)]
