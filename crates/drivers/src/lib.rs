@@ -11,6 +11,7 @@ pub mod external_step;
 mod graphql;
 pub mod greeter;
 pub mod kubernetes;
+pub mod opennebula;
 pub mod provisioner;
 
 pub use error::DriverError;

@@ -171,7 +171,7 @@ async fn an_endless_answer_is_cut_off() {
         while socket.write_all(&[b'x'; 4096]).await.is_ok() {}
     });
     let error = HttpGreeter::new(&url.await, TIMEOUT).unwrap().find("t1").await.unwrap_err();
-    assert_eq!(error.to_string(), "greeter is broken: the answer is longer than 65536 bytes");
+    assert_eq!(error.to_string(), "greeter is broken: the answer is longer than 4194304 bytes");
 }
 
 #[tokio::test]

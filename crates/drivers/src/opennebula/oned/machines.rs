@@ -1,0 +1,231 @@
+//! Virtual machines and what they are made from.
+
+use std::collections::BTreeMap;
+
+use super::super::template::Template;
+use super::super::xml::Element;
+use super::super::xmlrpc::Param;
+use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
+use super::ONED;
+use super::client::Method;
+use super::documents::{Page, written};
+use super::object::{named, number, template, text};
+
+const TEMPLATE_INFO: Method = Method::read("one.template.info", "reads the VM template #");
+const INFO: Method = Method::read("one.vm.info", "reads machine #");
+const INFOSET: Method = Method::read("one.vmpool.infoset", "reads several machines");
+const POOL: Method = Method::read("one.vmpool.infoextended", "lists machines from #");
+const SHORT_POOL: Method = Method::read("one.vmpool.info", "lists machines from #");
+const RESIZE: Method = Method::write("one.vm.resize", "resizes machine #");
+const RESIZE_DISK: Method = Method::write("one.vm.diskresize", "resizes a disk of machine #");
+const UPDATE: Method = Method::write("one.vm.update", "updates machine #");
+const ACTION: Method = Method::write("one.vm.action", "acts on machine #");
+const RECOVER: Method = Method::write("one.vm.recover", "recovers machine #");
+
+const APPEND: i32 = 1;
+const ALL_VISIBLE: i32 = -2;
+const ALL_BUT_DONE: i32 = -1;
+/// So many machines, each with many attributes, stay far below what an answer may have.
+const PAGE: u32 = 200;
+/// A page begins before the last one ended: machines that end in between move all others up.
+const STRIDE: u32 = 150;
+/// Beyond this, looking through everything is the wrong way.
+const PAGES_MAX: u32 = 300;
+/// So many ids make one call.
+const SET_MAX: usize = 200;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VmTemplate {
+    pub id: i32,
+    pub name: String,
+    pub template: Template,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    pub id: i32,
+    pub uid: i32,
+    pub name: String,
+    pub state: i32,
+    /// Zero, whenever `state` is not 3.
+    pub lcm_state: i32,
+    pub resched: bool,
+    pub template: Template,
+    pub user_template: Template,
+}
+
+/// What a machine has, in cores and mebibytes. What is not given stays.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Capacity {
+    pub cpu: Option<u32>,
+    pub memory: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    Resched,
+    Terminate,
+    TerminateHard,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    Retry = 2,
+    Delete = 3,
+}
+
+/// Reading.
+impl OpenNebula {
+    pub async fn vm_template(&self, who: &Credentials, id: i32) -> Result<VmTemplate, NebulaError> {
+        let params = [Param::Integer(id), Param::Boolean(false), Param::Boolean(false)];
+        let element = self.oned.element(who, TEMPLATE_INFO, &params).await?;
+        let found = named(&element, "VMTEMPLATE")?;
+        let template = template(found, "TEMPLATE");
+        Ok(VmTemplate { id: number(found, "ID")?, name: text(found, "NAME"), template })
+    }
+
+    /// A machine, also one that is done.
+    pub async fn machine(&self, who: &Credentials, id: i32) -> Result<Machine, NebulaError> {
+        let params = [Param::Integer(id), Param::Boolean(false)];
+        read_machine(&self.oned.element(who, INFO, &params).await?)
+    }
+
+    /// Those of the machines that there are and that the caller may see.
+    pub async fn machines(&self, who: &Credentials, ids: &[i32]) -> Result<Vec<Machine>, NebulaError> {
+        let mut machines = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(SET_MAX) {
+            let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let params = [Param::Text(&list), Param::Boolean(true)];
+            match self.oned.element_if_known(who, INFOSET, &params).await? {
+                Some(pool) => machines.extend(read_pool(&pool)?),
+                None => machines.extend(self.machines_one_by_one(who, ids).await?),
+            }
+        }
+        Ok(machines)
+    }
+
+    async fn machines_one_by_one(&self, who: &Credentials, ids: &[i32]) -> Result<Vec<Machine>, NebulaError> {
+        let mut machines = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.machine(who, *id).await {
+                Ok(machine) => machines.push(machine),
+                Err(error) if error.is(Refusal::NotFound) || error.is(Refusal::Authorization) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(machines)
+    }
+
+    /// All machines of a service that are not done, whether the service still knows them or not.
+    pub async fn machines_of_service(
+        &self,
+        who: &Credentials,
+        service: i32,
+    ) -> Result<Vec<Machine>, NebulaError> {
+        let service = service.to_string();
+        let mut found = BTreeMap::new();
+        for number in 0..PAGES_MAX {
+            let page = Page { offset: number * STRIDE, size: PAGE };
+            let (machines, last) = self.page_of_machines(who, page).await?;
+            for machine in machines {
+                if machine.user_template.get("SERVICE_ID") == Some(&service) {
+                    found.insert(machine.id, machine);
+                }
+            }
+            if last {
+                return Ok(found.into_values().collect());
+            }
+        }
+        Err(NebulaError::broken(ONED, format!("there are more than {} machines", STRIDE * PAGES_MAX)))
+    }
+
+    /// A page, and whether it is the last one. The short form of a pool leaves the attributes out that say
+    /// what a machine belongs to; only where there is no long form, the short one must do.
+    async fn page_of_machines(
+        &self,
+        who: &Credentials,
+        page: Page,
+    ) -> Result<(Vec<Machine>, bool), NebulaError> {
+        let (start, end) = page.range();
+        let params = [ALL_VISIBLE, start, end, ALL_BUT_DONE].map(Param::Integer);
+        let pool = match self.oned.element_if_known(who, POOL, &params).await? {
+            Some(pool) => pool,
+            None => self.oned.element(who, SHORT_POOL, &params).await?,
+        };
+        let machines = read_pool(&pool)?;
+        let last = machines.len() < page.size as usize;
+        Ok((machines, last))
+    }
+}
+
+/// Changing.
+impl OpenNebula {
+    /// One virtual core stands for one real one. Without anything to change, nobody is asked.
+    pub async fn resize(&self, who: &Credentials, id: i32, to: Capacity) -> Result<(), NebulaError> {
+        let mut lines = Vec::new();
+        lines.extend(to.memory.map(|memory| format!("MEMORY={memory}")));
+        lines.extend(to.cpu.map(|cpu| format!("VCPU={cpu}\nCPU={cpu}")));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let text = lines.join("\n");
+        let params = [Param::Integer(id), Param::Text(&text), Param::Boolean(true)];
+        self.oned.call(who, RESIZE, &params).await.map(drop)
+    }
+
+    /// A disk only grows.
+    pub async fn resize_disk(
+        &self,
+        who: &Credentials,
+        id: i32,
+        disk: i32,
+        megabytes: u32,
+    ) -> Result<(), NebulaError> {
+        let size = megabytes.to_string();
+        let params = [Param::Integer(id), Param::Integer(disk), Param::Text(&size)];
+        self.oned.call(who, RESIZE_DISK, &params).await.map(drop)
+    }
+
+    /// These attributes of the user template are set, and the others stay.
+    pub async fn amend_machine(
+        &self,
+        who: &Credentials,
+        id: i32,
+        template: &Template,
+    ) -> Result<(), NebulaError> {
+        let xml = written(template)?;
+        let params = [Param::Integer(id), Param::Text(&xml), Param::Integer(APPEND)];
+        self.oned.call(who, UPDATE, &params).await.map(drop)
+    }
+
+    pub async fn act(&self, who: &Credentials, id: i32, action: Action) -> Result<(), NebulaError> {
+        let action = match action {
+            Action::Resched => "resched",
+            Action::Terminate => "terminate",
+            Action::TerminateHard => "terminate-hard",
+        };
+        self.oned.call(who, ACTION, &[Param::Text(action), Param::Integer(id)]).await.map(drop)
+    }
+
+    pub async fn recover(&self, who: &Credentials, id: i32, how: Recovery) -> Result<(), NebulaError> {
+        self.oned.call(who, RECOVER, &[Param::Integer(id), Param::Integer(how as i32)]).await.map(drop)
+    }
+}
+
+fn read_pool(pool: &Element) -> Result<Vec<Machine>, NebulaError> {
+    named(pool, "VM_POOL")?.children("VM").map(read_machine).collect()
+}
+
+fn read_machine(element: &Element) -> Result<Machine, NebulaError> {
+    let machine = named(element, "VM")?;
+    Ok(Machine {
+        id: number(machine, "ID")?,
+        uid: number(machine, "UID")?,
+        name: text(machine, "NAME"),
+        state: number(machine, "STATE")?,
+        lcm_state: number(machine, "LCM_STATE")?,
+        resched: text(machine, "RESCHED").trim() == "1",
+        template: template(machine, "TEMPLATE"),
+        user_template: template(machine, "USER_TEMPLATE"),
+    })
+}

@@ -1,0 +1,100 @@
+//! What services are made from.
+
+use serde::Deserialize;
+
+use super::super::{Credentials, NebulaError, OpenNebula};
+use super::client::json;
+use super::lenient::{All, Envelope, integer, list, maybe};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceTemplate {
+    pub id: i32,
+    pub uid: i32,
+    pub gid: i32,
+    pub uname: String,
+    pub gname: String,
+    pub name: String,
+    /// `straight` makes a role wait for its parents.
+    pub deployment: String,
+    pub roles: Vec<TemplateRole>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemplateRole {
+    pub name: String,
+    pub vm_template: Option<i32>,
+    pub dialect: Dialect,
+    pub cardinality: u32,
+    pub parents: Vec<String>,
+}
+
+/// How a role says from what its machines are made, and what it takes in addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// `vm_template`, and text in `vm_template_contents`. Roles are told apart by their places.
+    Six,
+    /// `template_id`, and an object in `template_contents`. Roles are told apart by their names.
+    Seven,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    #[serde(default)]
+    deployment: String,
+    #[serde(default, deserialize_with = "list")]
+    roles: Vec<RoleBody>,
+}
+
+#[derive(Deserialize)]
+struct RoleBody {
+    name: String,
+    #[serde(default, deserialize_with = "maybe")]
+    vm_template: Option<i32>,
+    #[serde(default, deserialize_with = "maybe")]
+    template_id: Option<i32>,
+    #[serde(default = "one", deserialize_with = "integer")]
+    cardinality: u32,
+    #[serde(default, deserialize_with = "list")]
+    parents: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl OpenNebula {
+    /// All that the caller may use, the newest first.
+    pub async fn service_templates(&self, who: &Credentials) -> Result<Vec<ServiceTemplate>, NebulaError> {
+        let all: All<Envelope<Body>> = json(&self.oneflow.get(who, &["service_template"]).await?)?;
+        Ok(all.pool.documents.into_iter().map(ServiceTemplate::from).collect())
+    }
+}
+
+impl From<Envelope<Body>> for ServiceTemplate {
+    fn from(found: Envelope<Body>) -> ServiceTemplate {
+        let body = found.template.body;
+        ServiceTemplate {
+            id: found.id,
+            uid: found.uid,
+            gid: found.gid,
+            uname: found.uname,
+            gname: found.gname,
+            name: found.name,
+            deployment: body.deployment,
+            roles: body.roles.into_iter().map(TemplateRole::from).collect(),
+        }
+    }
+}
+
+impl From<RoleBody> for TemplateRole {
+    fn from(role: RoleBody) -> TemplateRole {
+        let seven = role.template_id.is_some() && role.vm_template.is_none();
+        TemplateRole {
+            name: role.name,
+            vm_template: role.vm_template.or(role.template_id),
+            dialect: if seven { Dialect::Seven } else { Dialect::Six },
+            cardinality: role.cardinality,
+            parents: role.parents,
+        }
+    }
+}

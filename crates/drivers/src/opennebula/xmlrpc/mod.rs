@@ -1,0 +1,7 @@
+//! XML-RPC as far as `oned` speaks it.
+
+mod decode;
+mod encode;
+
+pub(super) use self::decode::{Outcome, Value, decode};
+pub(super) use self::encode::{Param, encode};
