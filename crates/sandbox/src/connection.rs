@@ -73,6 +73,12 @@ pub(crate) struct CuttingStream {
     connection: Connection,
 }
 
+impl CuttingStream {
+    pub(crate) fn connection(&self) -> Connection {
+        self.connection.clone()
+    }
+}
+
 impl AsyncRead for CuttingStream {
     fn poll_read(
         mut self: Pin<&mut Self>,

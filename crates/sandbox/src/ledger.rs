@@ -35,6 +35,8 @@ pub(crate) enum System {
     Director,
     Cluster,
     Identity,
+    Oned,
+    Oneflow,
 }
 
 impl System {
@@ -45,6 +47,8 @@ impl System {
             System::Director => "director",
             System::Cluster => "cluster",
             System::Identity => "identity",
+            System::Oned => "oned",
+            System::Oneflow => "oneflow",
         }
     }
 }
@@ -223,7 +227,7 @@ async fn list(
     query: Result<Query<LedgerQuery>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let Query(query) = query?;
-    world.provisioner.settle();
+    world.settle();
     let entries = world.ledger.snapshot(&query);
     let chunks = stream::unfold(Some((entries, 0)), |rest| async move {
         let (entries, from) = rest?;
@@ -259,7 +263,7 @@ fn entries_as_json(entries: &[Entry], is_first: bool, is_last: bool) -> Vec<u8> 
 }
 
 async fn summary(State(world): State<World>) -> Json<BTreeMap<String, SummaryBody>> {
-    world.provisioner.settle();
+    world.settle();
     let pages = world.ledger.pages();
     let line = |(deed, counts): (&Deed, &Counts)| {
         let Counts { made, taken_back, repeats } = *counts;

@@ -1,8 +1,9 @@
 //! Our own far sides on loopback: they speak the real protocols, keep a ledger of what they did, and break on
 //! demand.
 //!
-//! Everything is reached over one socket, by the same drivers as in production. The ledger shows what really
-//! happened in the world, so that a test or a curious person can compare it with what the engine believes.
+//! Everything is reached over sockets, by the same drivers as in production: `OpenNebula` has two of its own, on
+//! the next ports, and all else shares the first. The ledger shows what really happened in the world, so that a
+//! test or a curious person can compare it with what the engine believes.
 
 mod answer;
 mod clock;
@@ -15,6 +16,8 @@ mod greeter;
 mod identity;
 mod jwt;
 mod ledger;
+mod opennebula;
+mod ports;
 mod provisioner;
 
 use std::io;
@@ -26,8 +29,7 @@ use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
 use serde_json::json;
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::info;
 
@@ -39,6 +41,7 @@ use crate::director::Director;
 use crate::faults::Faults;
 use crate::identity::Identity;
 use crate::ledger::Ledger;
+use crate::opennebula::OpenNebula;
 use crate::provisioner::Provisioner;
 
 /// Calls that are under way get this long to finish when the sandbox stops.
@@ -49,11 +52,11 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 pub struct Sandbox {
     addr: SocketAddr,
     shutdown: DropGuard,
-    server: JoinHandle<io::Result<()>>,
+    servers: JoinSet<io::Result<()>>,
 }
 
 impl Sandbox {
-    /// Binds and serves at once. Port 0 takes any free port.
+    /// Binds and serves at once. It takes this port and the two next to it; port 0 takes any three free ones.
     ///
     /// Only a loopback address is accepted: a far side that obeys everybody must not be on a network.
     pub async fn start(listen: SocketAddr) -> io::Result<Sandbox> {
@@ -61,16 +64,19 @@ impl Sandbox {
             let why = format!("the sandbox only listens on loopback, not on {}", listen.ip());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
-        let listener = TcpListener::bind(listen).await?;
+        let [listener, oned, oneflow] = ports::bind(listen).await?;
         let addr = listener.local_addr()?;
         let token = CancellationToken::new();
-        let stopped = token.clone().cancelled_owned();
-        let world = World::new(&format!("http://{addr}"));
+        let world = World::new(addr);
+        let mut servers = JoinSet::new();
         let service = router(&world).into_make_service_with_connect_info::<Connection>();
+        let stopped = token.clone().cancelled_owned();
         let serving = axum::serve(CuttingListener::new(listener), service).with_graceful_shutdown(stopped);
-        let server = tokio::spawn(serving.into_future());
+        servers.spawn(serving.into_future());
+        let doors = [oned, oneflow].map(CuttingListener::new);
+        world.opennebula.serve(&mut servers, doors, &world.faults, &token);
         info!(%addr, "sandbox listens");
-        Ok(Sandbox { addr, shutdown: token.drop_guard(), server })
+        Ok(Sandbox { addr, shutdown: token.drop_guard(), servers })
     }
 
     pub fn addr(&self) -> SocketAddr {
@@ -82,12 +88,27 @@ impl Sandbox {
         format!("http://{}", self.addr)
     }
 
-    /// Takes no new calls, lets running ones finish within a few seconds, and returns when the port is free.
+    /// Where oned of `OpenNebula` takes XML-RPC.
+    pub fn oned_url(&self) -> String {
+        format!("http://{}/RPC2", self.neighbour(1))
+    }
+
+    /// The base URL of `OneFlow`, without a slash at the end.
+    pub fn oneflow_url(&self) -> String {
+        format!("http://{}", self.neighbour(2))
+    }
+
+    fn neighbour(&self, distance: u16) -> SocketAddr {
+        SocketAddr::new(self.addr.ip(), self.addr.port() + distance)
+    }
+
+    /// Takes no new calls, lets running ones finish within a few seconds, and returns when the ports are free.
     pub async fn stop(self) {
-        let Sandbox { shutdown, mut server, .. } = self;
+        let Sandbox { shutdown, mut servers, .. } = self;
         drop(shutdown);
-        if tokio::time::timeout(STOP_LIMIT, &mut server).await.is_err() {
-            server.abort();
+        let ended = async { while servers.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
+            servers.shutdown().await;
         }
     }
 
@@ -95,7 +116,7 @@ impl Sandbox {
     pub async fn run_until(mut self, shutdown: impl Future) {
         tokio::select! {
             _ = shutdown => self.stop().await,
-            _ = &mut self.server => {}
+            _ = self.servers.join_next() => {}
         }
     }
 }
@@ -110,10 +131,12 @@ struct World {
     director: Arc<Director>,
     clusters: Arc<Clusters>,
     provisioner: Arc<Provisioner>,
+    opennebula: OpenNebula,
 }
 
 impl World {
-    fn new(base_url: &str) -> Self {
+    fn new(addr: SocketAddr) -> Self {
+        let base_url = &format!("http://{addr}");
         let (clock, ledger, director) =
             (Arc::<Clock>::default(), Arc::<Ledger>::default(), Arc::<Director>::default());
         let clusters = Arc::new(Clusters::new(base_url, Arc::clone(&ledger)));
@@ -123,6 +146,7 @@ impl World {
             Arc::clone(&director),
             Arc::clone(&clusters),
         );
+        let opennebula = OpenNebula::new(Arc::clone(&clock), Arc::clone(&ledger), addr.port());
         World {
             clock,
             ledger,
@@ -131,7 +155,14 @@ impl World {
             director,
             clusters,
             provisioner: Arc::new(provisioner),
+            opennebula,
         }
+    }
+
+    /// Lets everything happen whose time has come.
+    fn settle(&self) {
+        self.provisioner.settle();
+        self.opennebula.settle();
     }
 }
 
@@ -142,6 +173,7 @@ fn router(world: &World) -> Router {
         .merge(director::routes(world))
         .merge(identity::routes(world))
         .merge(cluster::routes(world))
+        .merge(world.opennebula.routes())
         .merge(ledger::routes(world))
         .merge(faults::routes(Arc::clone(&world.faults)))
         .merge(clock::routes(Arc::clone(&world.clock)))

@@ -1,0 +1,320 @@
+//! How a machine comes to be: the VM template and the extra template become what it has and what it says.
+
+use std::net::Ipv4Addr;
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::capacity::{HOST_CPU, HOST_MEMORY_KIB};
+use super::life::{Agenda, Fate};
+use super::machine::Machine;
+use super::state::State;
+use super::{Machines, Refusal};
+use crate::opennebula::network::Network;
+use crate::opennebula::pace::Pace;
+use crate::opennebula::refusal::ALLOCATE;
+use crate::opennebula::template::{Template, Value, Vector};
+use crate::opennebula::users::{Caller, Permissions};
+
+/// The only image that there is, and its size in megabytes.
+const IMAGE: &str = "function-image";
+const IMAGE_SIZE: u64 = 1024;
+
+/// What oned keeps in TEMPLATE; all other attributes are the user's.
+const OF_TEMPLATE: &[&str] = &[
+    "CONTEXT",
+    "CPU",
+    "CPU_COST",
+    "CPU_MODEL",
+    "DISK",
+    "DISK_COST",
+    "EMULATOR",
+    "FEATURES",
+    "GRAPHICS",
+    "INPUT",
+    "MEMORY",
+    "MEMORY_COST",
+    "MEMORY_MAX",
+    "MEMORY_RESIZE_MODE",
+    "MEMORY_SLOTS",
+    "NIC",
+    "NIC_ALIAS",
+    "NIC_DEFAULT",
+    "NUMA_NODE",
+    "OS",
+    "PCI",
+    "RAW",
+    "SCHED_ACTION",
+    "TEMPLATE_ID",
+    "TOPOLOGY",
+    "TPM",
+    "VCPU",
+    "VCPU_MAX",
+    "VIDEO",
+    "VMGROUP",
+    "WATCHDOG",
+];
+
+/// All that a new machine is made of.
+pub(crate) struct Birth {
+    pub(crate) owner: Caller,
+    pub(crate) name: String,
+    pub(crate) template: Template,
+    pub(crate) template_id: i32,
+    pub(crate) extra: Template,
+    pub(crate) never_runs: bool,
+    pub(crate) boot_fails: bool,
+}
+
+impl Machines {
+    pub(crate) fn bear(&mut self, birth: Birth, pace: &Pace, at: OffsetDateTime) -> Result<i32, Refusal> {
+        let Birth { owner, name, mut template, template_id, extra, never_runs, boot_fails } = birth;
+        template.merge(extra);
+        let mut user_template = template.split_off(|name| !OF_TEMPLATE.contains(&name));
+        user_template.remove("NAME");
+        check_capacity(&template)?;
+        check_images(&template)?;
+        let id = self.next_id;
+        let nics = template.vectors("NIC").count();
+        let addresses: Vec<Ipv4Addr> = (0..nics).map_while(|_| self.network.lease()).collect();
+        if addresses.len() < nics {
+            for address in addresses {
+                self.network.release(address);
+            }
+            return refuse("Cannot get IP/MAC lease from virtual network 0.");
+        }
+        self.next_id += 1;
+        let name = if name.is_empty() { format!("one-{id}") } else { name };
+        fill_disks(&mut template);
+        fill_nics(&mut template, id, &addresses);
+        fill_context(&mut template, id, &name, &addresses);
+        fill_rest(&mut template, id, template_id);
+        let fate = match () {
+            () if !fits(&template) => Fate::Waits,
+            () if never_runs => Fate::BootsForEver,
+            () if boot_fails => Fate::FailsToBoot,
+            () => Fate::Runs,
+        };
+        if fate == Fate::Waits {
+            let why = "Cannot dispatch VM to any Host. Possible reasons: Not enough capacity in Host or System DS, \
+                       dispatch limit reached, or limit of free leases reached.";
+            user_template.set("SCHED_MESSAGE", why);
+        }
+        let mut machine = Machine {
+            id,
+            owner,
+            permissions: Permissions::PRIVATE,
+            name,
+            template,
+            user_template,
+            state: State::Pending,
+            is_to_resched: false,
+            born_at: at,
+            ended_at: None,
+            history: Vec::new(),
+            agenda: Agenda::default(),
+        };
+        machine.plan_birth(pace, at, fate);
+        self.by_id.insert(id, machine);
+        self.living.insert(id);
+        self.busy.insert(id);
+        Ok(id)
+    }
+}
+
+fn refuse<T>(why: &str) -> Result<T, Refusal> {
+    Err(Refusal::new(ALLOCATE, format!("Error allocating a new virtual machine. {why}")))
+}
+
+fn check_capacity(template: &Template) -> Result<(), Refusal> {
+    let is_positive =
+        |name| template.get(name).and_then(|text| text.parse::<i64>().ok()).is_some_and(|n| n > 0);
+    if !is_positive("MEMORY") {
+        return refuse("MEMORY attribute must be a positive integer value.");
+    }
+    let cpu = template.get("CPU").and_then(|text| text.parse::<f64>().ok());
+    if cpu.is_none_or(|cpu| cpu <= 0.0) {
+        return refuse("CPU attribute must be a positive float or integer value.");
+    }
+    if template.has("VCPU") && !is_positive("VCPU") {
+        return refuse("VCPU attribute must be a positive integer value.");
+    }
+    Ok(())
+}
+
+fn check_images(template: &Template) -> Result<(), Refusal> {
+    let missing = template.vectors("DISK").filter_map(|disk| disk.get("IMAGE")).find(|image| *image != IMAGE);
+    let Some(image) = missing else { return Ok(()) };
+    let whose = "Set IMAGE_UNAME or IMAGE_UID of owner in DISK.";
+    refuse(&format!("User 0 does not own an image with name: {image} . {whose}"))
+}
+
+fn fits(template: &Template) -> bool {
+    let cpu = template.get("CPU").and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+    let memory = template.get("MEMORY").and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+    cpu * 100.0 <= HOST_CPU && memory.saturating_mul(1024) <= HOST_MEMORY_KIB
+}
+
+fn fill(vector: &mut Vector, values: &[(&str, &str)]) {
+    for (name, value) in values {
+        vector.insert((*name).to_owned(), (*value).to_owned());
+    }
+}
+
+fn fill_disks(template: &mut Template) {
+    for (position, disk) in template.vectors_mut("DISK").enumerate() {
+        let asked = disk.get("SIZE").and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
+        let letter = char::from(b'a' + u8::try_from(position % 26).unwrap_or_default());
+        fill(
+            disk,
+            &[
+                ("ALLOW_ORPHANS", "NO"),
+                ("CLONE", "YES"),
+                ("CLONE_TARGET", "SYSTEM"),
+                ("CLUSTER_ID", "0"),
+                ("DATASTORE", "default"),
+                ("DATASTORE_ID", "1"),
+                ("DEV_PREFIX", "sd"),
+                ("DISK_ID", &position.to_string()),
+                ("DISK_SNAPSHOT_TOTAL_SIZE", "0"),
+                ("DISK_TYPE", "FILE"),
+                ("DRIVER", "dummy_format"),
+                ("FORMAT", "dummy_format"),
+                ("IMAGE_ID", "0"),
+                ("IMAGE_STATE", "2"),
+                ("LN_TARGET", "NONE"),
+                ("ORIGINAL_SIZE", &IMAGE_SIZE.to_string()),
+                ("READONLY", "NO"),
+                ("SAVE", "NO"),
+                ("SIZE", &asked.max(IMAGE_SIZE).to_string()),
+                ("SOURCE", "dummy_path"),
+                ("TARGET", &format!("sd{letter}")),
+                ("TM_MAD", "dummy"),
+                ("TYPE", "FILE"),
+            ],
+        );
+    }
+}
+
+fn mac(address: Ipv4Addr) -> String {
+    let [a, b, c, d] = address.octets();
+    format!("02:00:{a:02x}:{b:02x}:{c:02x}:{d:02x}")
+}
+
+fn fill_nics(template: &mut Template, id: i32, addresses: &[Ipv4Addr]) {
+    for (position, (nic, address)) in template.vectors_mut("NIC").zip(addresses).enumerate() {
+        fill(
+            nic,
+            &[
+                ("AR_ID", "0"),
+                ("BRIDGE", "br0"),
+                ("BRIDGE_TYPE", "linux"),
+                ("CLUSTER_ID", "0"),
+                ("GATEWAY", &Network::gateway(*address).to_string()),
+                ("IP", &address.to_string()),
+                ("MAC", &mac(*address)),
+                ("NAME", &format!("NIC{position}")),
+                ("NETWORK_ID", "0"),
+                ("NIC_ID", &position.to_string()),
+                ("SECURITY_GROUPS", "0"),
+                ("TARGET", &format!("one-{id}-{position}")),
+                ("VN_MAD", "dummy"),
+            ],
+        );
+    }
+}
+
+/// Of every NIC, what a guest reads to set up its network; most of it is empty here.
+const OF_GUEST_NIC: &[&str] = &[
+    "DNS",
+    "EXTERNAL",
+    "IP6",
+    "IP6_GATEWAY",
+    "IP6_METHOD",
+    "IP6_METRIC",
+    "IP6_PREFIX_LENGTH",
+    "IP6_ULA",
+    "METHOD",
+    "METRIC",
+    "MTU",
+    "SEARCH_DOMAIN",
+    "VLAN_ID",
+    "VROUTER_IP",
+    "VROUTER_IP6",
+    "VROUTER_MANAGEMENT",
+];
+
+fn fill_context(template: &mut Template, id: i32, name: &str, addresses: &[Ipv4Addr]) {
+    let disks = template.vectors("DISK").count();
+    let known = template.clone();
+    let value = |word: &str| match word {
+        "VMID" => id.to_string(),
+        "NAME" => name.to_owned(),
+        _ => known.get(word).unwrap_or_default().to_owned(),
+    };
+    let Some(context) = template.vectors_mut("CONTEXT").next() else { return };
+    for text in context.values_mut() {
+        *text = expand(text, &value);
+    }
+    fill(context, &[("DISK_ID", &disks.to_string()), ("TARGET", "hda")]);
+    if context.get("NETWORK").is_none_or(|value| value != "YES") {
+        return;
+    }
+    for (position, address) in addresses.iter().enumerate() {
+        let mut set = |name: &str, value: String| context.insert(format!("ETH{position}_{name}"), value);
+        for name in OF_GUEST_NIC {
+            set(name, String::new());
+        }
+        let [a, b, c, _] = address.octets();
+        set("GATEWAY", Network::gateway(*address).to_string());
+        set("IP", address.to_string());
+        set("MAC", mac(*address));
+        set("MASK", "255.255.255.0".into());
+        set("NETWORK", Ipv4Addr::new(a, b, c, 0).to_string());
+    }
+}
+
+/// Puts values in place of `$WORD`; one with a bracket, such as `$USER[SSH_PUBLIC_KEY]`, is empty here.
+fn expand(text: &str, value: &impl Fn(&str) -> String) -> String {
+    let mut parts = text.split('$');
+    let mut expanded = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(part.len());
+        let (word, rest) = part.split_at(end);
+        match rest.strip_prefix('[').and_then(|inside| inside.split_once(']')) {
+            Some((_, after)) => expanded.push_str(after),
+            None if word.is_empty() => expanded.extend(["$", rest]),
+            None => expanded.extend([value(word).as_str(), rest]),
+        }
+    }
+    expanded
+}
+
+fn fill_rest(template: &mut Template, id: i32, template_id: i32) {
+    let clusters = "(\"CLUSTERS/ID\" @> 0)";
+    template.set("AUTOMATIC_DS_REQUIREMENTS", clusters);
+    template.set("AUTOMATIC_NIC_REQUIREMENTS", clusters);
+    template
+        .set("AUTOMATIC_REQUIREMENTS", "(CLUSTER_ID = 0) & !(PUBLIC_CLOUD = YES) & !(PIN_POLICY = PINNED)");
+    if !template.has("OS") {
+        template.add("OS", Value::Vector(Vector::new()));
+    }
+    if let Some(os) = template.vectors_mut("OS").next() {
+        fill(os, &[("UUID", &Uuid::now_v7().to_string())]);
+    }
+    for rule in ["OUTBOUND", "INBOUND"] {
+        let mut rule_of_group = Vector::new();
+        fill(
+            &mut rule_of_group,
+            &[
+                ("PROTOCOL", "ALL"),
+                ("RULE_TYPE", rule),
+                ("SECURITY_GROUP_ID", "0"),
+                ("SECURITY_GROUP_NAME", "default"),
+            ],
+        );
+        template.add("SECURITY_GROUP_RULE", Value::Vector(rule_of_group));
+    }
+    template.set("TEMPLATE_ID", template_id.to_string());
+    template.set("VMID", id.to_string());
+}

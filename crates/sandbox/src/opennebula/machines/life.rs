@@ -1,0 +1,134 @@
+//! The life of a machine: what happens to it next, and when.
+
+use std::collections::VecDeque;
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::machine::Machine;
+use super::state::{Lcm, State};
+use crate::opennebula::pace::{Pace, later};
+use crate::opennebula::template::{Template, Vector};
+
+/// A change that comes by itself.
+#[derive(Debug, Clone)]
+pub(super) enum Turn {
+    Enter(State),
+    FailBoot,
+    /// The guest says that it is ready.
+    Ready,
+    /// The old values come back where the resize did nothing.
+    EndResize {
+        undo: Option<Vector>,
+    },
+}
+
+/// What is to come, in the order of time.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    turns: VecDeque<(OffsetDateTime, Turn)>,
+}
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: OffsetDateTime, turn: Turn) {
+        let position = self.turns.partition_point(|(when, _)| *when <= at);
+        self.turns.insert(position, (at, turn));
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.turns.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    fn next_due(&mut self, now: OffsetDateTime) -> Option<(OffsetDateTime, Turn)> {
+        self.turns.pop_front_if(|(at, _)| *at <= now)
+    }
+}
+
+impl Machine {
+    /// Lets it live on until then.
+    pub(super) fn settle(&mut self, now: OffsetDateTime) {
+        while let Some((at, turn)) = self.agenda.next_due(now) {
+            match turn {
+                Turn::Enter(state) => self.enter(state, at),
+                Turn::FailBoot => self.fail_boot(at),
+                Turn::Ready => self.user_template.set("READY", "YES"),
+                Turn::EndResize { undo } => {
+                    self.template.remove("RESIZE");
+                    if let Some(old) = undo {
+                        restore(&mut self.template, &old);
+                    }
+                    self.enter(State::Active(Lcm::Running), at);
+                }
+            }
+        }
+    }
+
+    /// From nothing to running.
+    pub(super) fn plan_birth(&mut self, pace: &Pace, at: OffsetDateTime, fate: Fate) {
+        if fate == Fate::Waits {
+            return;
+        }
+        let deployed = later(at, pace.pending_ms);
+        self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Init)));
+        self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Prolog)));
+        let copied = later(deployed, pace.prolog_ms);
+        self.agenda.add(copied, Turn::Enter(State::Active(Lcm::Boot)));
+        self.plan_boot(pace, copied, fate);
+    }
+
+    /// From booting to running.
+    pub(super) fn plan_boot(&mut self, pace: &Pace, at: OffsetDateTime, fate: Fate) {
+        let booted = later(at, pace.boot_ms);
+        match fate {
+            Fate::Runs => {
+                self.agenda.add(booted, Turn::Enter(State::Active(Lcm::Running)));
+                if self.reports_ready() && !self.is_ready() {
+                    self.agenda.add(later(booted, pace.ready_ms), Turn::Ready);
+                }
+            }
+            Fate::FailsToBoot => self.agenda.add(booted, Turn::FailBoot),
+            Fate::BootsForEver | Fate::Waits => {}
+        }
+    }
+
+    /// The way out; the later states come one after the other.
+    pub(super) fn plan_end(&mut self, first: Lcm, pace: &Pace, at: OffsetDateTime) {
+        self.agenda.clear();
+        self.template.remove("RESIZE");
+        self.enter(State::Active(first), at);
+        let end = later(at, pace.terminate_ms);
+        if first == Lcm::Shutdown {
+            self.agenda.add(later(at, pace.terminate_ms / 2), Turn::Enter(State::Active(Lcm::Epilog)));
+        }
+        self.agenda.add(end, Turn::Enter(State::Done));
+    }
+
+    fn fail_boot(&mut self, at: OffsetDateTime) {
+        let format = format_description!(
+            "[weekday repr:short] [month repr:short] [day] [hour]:[minute]:[second] [year]"
+        );
+        let when = at.format(&format).unwrap_or_default();
+        self.user_template.set("ERROR", format!("{when}: DEPLOY: {}", self.deploy_id()));
+        self.enter(State::Active(Lcm::BootFailure), at);
+    }
+}
+
+/// How the life of a machine begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Runs,
+    FailsToBoot,
+    BootsForEver,
+    /// No host is big enough.
+    Waits,
+}
+
+fn restore(template: &mut Template, old: &Vector) {
+    for (name, value) in old {
+        template.set(name, value.as_str());
+    }
+}

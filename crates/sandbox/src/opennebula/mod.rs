@@ -1,0 +1,91 @@
+//! OpenNebula as a far side: oned over XML-RPC, OneFlow over REST, and the guests of the machines.
+//!
+//! It behaves like a live OpenNebula 6.8.3 with dummy drivers, as far as anybody here talks to it.
+
+mod connections;
+mod documents;
+mod functions;
+mod machines;
+mod mischief;
+mod network;
+mod oned;
+mod oneflow;
+mod pace;
+mod refusal;
+mod template;
+mod template_text;
+mod users;
+mod vm_templates;
+mod world;
+mod xml;
+mod xmlrpc;
+
+use std::io;
+use std::sync::Arc;
+
+use axum::Router;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::connections::{Connections, CountingListener, Line};
+use self::network::Network;
+use self::oneflow::OneFlow;
+use self::world::Nebula;
+use crate::clock::Clock;
+use crate::connection::{Connection, CuttingListener};
+use crate::faults::Faults;
+use crate::ledger::Ledger;
+
+#[derive(Debug, Clone)]
+pub(crate) struct OpenNebula {
+    nebula: Arc<Nebula>,
+    flow: Arc<OneFlow>,
+    connections: Arc<Connections>,
+}
+
+impl OpenNebula {
+    /// The port is the first of three that the sandbox holds; the addresses of machines come from it.
+    pub(crate) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, port: u16) -> Self {
+        let nebula = Arc::new(Nebula::new(clock, Arc::clone(&ledger), Network::new(port)));
+        let flow = Arc::new(OneFlow::new(Arc::clone(&nebula), ledger));
+        OpenNebula { nebula, flow, connections: Arc::default() }
+    }
+
+    /// Lets services and machines live on until now.
+    pub(crate) fn settle(&self) {
+        self.flow.settle();
+        drop(self.nebula.estate());
+    }
+
+    /// What people script and look at, on the port of the sandbox itself.
+    pub(crate) fn routes(&self) -> Router {
+        Router::new()
+            .merge(mischief::routes(Arc::clone(&self.nebula.mischief)))
+            .merge(pace::routes(Arc::clone(&self.nebula)))
+            .merge(connections::routes(Arc::clone(&self.connections)))
+    }
+
+    /// Serves both doors and the guests until it is told to stop.
+    pub(crate) fn serve(
+        &self,
+        servers: &mut JoinSet<io::Result<()>>,
+        [oned, oneflow]: [CuttingListener; 2],
+        faults: &Arc<Faults>,
+        stop: &CancellationToken,
+    ) {
+        let listener = CountingListener::new(oned, Arc::clone(&self.connections));
+        let service = oned::routes(self, faults).into_make_service_with_connect_info::<Line>();
+        let stopped = stop.clone().cancelled_owned();
+        servers.spawn(axum::serve(listener, service).with_graceful_shutdown(stopped).into_future());
+
+        let service = oneflow::routes(&self.flow, faults).into_make_service_with_connect_info::<Connection>();
+        let stopped = stop.clone().cancelled_owned();
+        servers.spawn(axum::serve(oneflow, service).with_graceful_shutdown(stopped).into_future());
+
+        let guests = functions::run(Arc::clone(&self.nebula), Arc::clone(&self.flow), stop.clone());
+        servers.spawn(async {
+            guests.await;
+            Ok(())
+        });
+    }
+}

@@ -1,0 +1,39 @@
+//! Lists of documents and machines: whose, and which part of them.
+
+use super::command::Range;
+use crate::opennebula::users::{Caller, Owned, Right};
+
+impl Range {
+    /// What the caller sees of a list that has its newest first.
+    pub(super) fn of<'a, T: Owned>(
+        self,
+        caller: &Caller,
+        newest_first: impl Iterator<Item = &'a T>,
+    ) -> Vec<&'a T> {
+        let seen =
+            newest_first.filter(|one| self.is_meant(caller, *one) && one.is_open_to(caller, Right::Use));
+        match (usize::try_from(self.start), self.end) {
+            // A page: so many after so many.
+            (Ok(offset), end) if end < -1 => {
+                let size = usize::try_from(end.unsigned_abs()).unwrap_or(usize::MAX);
+                seen.skip(offset).take(size).collect()
+            }
+            (Err(_), _) => seen.collect(),
+            (Ok(_), end) => {
+                let is_inside = |id: i32| id >= self.start && (end < 0 || id <= end);
+                seen.filter(|one| is_inside(one.id())).collect()
+            }
+        }
+    }
+
+    fn is_meant(self, caller: &Caller, one: &impl Owned) -> bool {
+        let owner = one.owner();
+        match self.whose {
+            -4 => owner.gid == caller.gid,
+            -3 => owner.uid == caller.uid,
+            -2 => true,
+            -1 => owner.uid == caller.uid || owner.gid == caller.gid,
+            uid => owner.uid == uid,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! How OneFlow answers: behind a thin web server, JSON that is labelled as HTML, and errors in plain text.
+
+use axum::body::Body as Content;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, SERVER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::opennebula::documents::Document;
+use crate::opennebula::refusal::{AUTHENTICATION, AUTHORIZATION, NO_EXISTS, Refusal};
+use crate::opennebula::users::Permissions;
+
+const LABEL: &str = "text/html;charset=utf-8";
+const CRASH_LABEL: &str = "text/html";
+
+#[derive(Debug)]
+pub(super) enum Answer {
+    Text(StatusCode, String),
+    /// Nothing to say.
+    Done,
+    /// The page of a crash, which has another label.
+    Crash(String),
+}
+
+impl Answer {
+    pub(super) fn refused(why: impl Into<String>) -> Self {
+        Answer::Text(StatusCode::INTERNAL_SERVER_ERROR, why.into())
+    }
+
+    pub(super) fn invalid(why: impl Into<String>) -> Self {
+        Answer::Text(StatusCode::BAD_REQUEST, why.into())
+    }
+
+    pub(super) fn unauthenticated(why: &str) -> Self {
+        Answer::Text(StatusCode::UNAUTHORIZED, why.to_owned())
+    }
+
+    /// OneFlow mixes the two up: who is not authorized gets 401, and who is not authenticated 403.
+    pub(super) fn from_oned(refusal: &Refusal, method: &str) -> Self {
+        let status = match refusal.errno {
+            AUTHORIZATION => StatusCode::UNAUTHORIZED,
+            AUTHENTICATION => StatusCode::FORBIDDEN,
+            NO_EXISTS => StatusCode::NOT_FOUND,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Answer::Text(status, refusal.text(method))
+    }
+
+    /// A document of another type is not found either, but in other words.
+    pub(super) fn of_another_type(id: i32) -> Self {
+        Answer::refused(format!("[DocumentInfo] Error getting document [{id}]."))
+    }
+
+    pub(super) fn document(status: StatusCode, document: &Document) -> Self {
+        match DocumentView::of(document) {
+            Some(view) => Answer::json(status, &json_of("DOCUMENT", &view)),
+            None => Answer::of_another_type(document.id),
+        }
+    }
+
+    pub(super) fn pool<'a>(documents: impl Iterator<Item = &'a Document>) -> Self {
+        let views: Vec<DocumentView> = documents.filter_map(DocumentView::of).collect();
+        if views.is_empty() {
+            return Answer::json(StatusCode::OK, &json!({"DOCUMENT_POOL": {}}));
+        }
+        Answer::json(StatusCode::OK, &json_of("DOCUMENT_POOL", &json_of("DOCUMENT", &views)))
+    }
+
+    fn json(status: StatusCode, value: &impl Serialize) -> Self {
+        let text = serde_json::to_string_pretty(value).expect("a document is plain text and JSON");
+        Answer::Text(status, text)
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let (status, label, text) = match self {
+            Answer::Text(status, text) => (status, Some(LABEL), text),
+            Answer::Done => (StatusCode::NO_CONTENT, None, String::new()),
+            Answer::Crash(title) => {
+                let page = format!("<!DOCTYPE html>\n<html><head><title>{title}</title></head></html>\n");
+                (StatusCode::INTERNAL_SERVER_ERROR, Some(CRASH_LABEL), page)
+            }
+        };
+        let mut response = Response::new(Content::from(text));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        if let Some(label) = label {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(label));
+        }
+        if label == Some(LABEL) {
+            headers.insert("x-xss-protection", HeaderValue::from_static("1; mode=block"));
+            headers.insert("x-frame-options", HeaderValue::from_static("SAMEORIGIN"));
+        }
+        if label != Some(CRASH_LABEL) {
+            headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+        }
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        headers.insert(SERVER, HeaderValue::from_static("thin"));
+        response
+    }
+}
+
+/// An object with one member.
+struct Member<'a, T>(&'static str, &'a T);
+
+fn json_of<'a, T: Serialize>(name: &'static str, value: &'a T) -> Member<'a, T> {
+    Member(name, value)
+}
+
+impl<T: Serialize> Serialize for Member<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(self.0, self.1)?;
+        map.end()
+    }
+}
+
+/// Numbers outside of the body are texts.
+#[derive(Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct DocumentView<'a> {
+    id: String,
+    uid: String,
+    gid: String,
+    uname: &'a str,
+    gname: &'a str,
+    name: &'a str,
+    #[serde(rename = "TYPE")]
+    kind: String,
+    #[serde(serialize_with = "bits")]
+    permissions: Permissions,
+    template: TemplateView,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+struct TemplateView {
+    body: Box<RawValue>,
+}
+
+impl<'a> DocumentView<'a> {
+    /// None where the body is not JSON.
+    fn of(document: &'a Document) -> Option<Self> {
+        let body = RawValue::from_string(document.body().to_owned()).ok()?;
+        Some(DocumentView {
+            id: document.id.to_string(),
+            uid: document.owner.uid.to_string(),
+            gid: document.owner.gid.to_string(),
+            uname: &document.owner.name,
+            gname: &document.owner.group,
+            name: &document.name,
+            kind: document.kind.to_string(),
+            permissions: document.permissions,
+            template: TemplateView { body },
+        })
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn bits<S: Serializer>(permissions: &Permissions, serializer: S) -> Result<S::Ok, S::Error> {
+    let bits = permissions.bits();
+    let mut map = serializer.serialize_map(Some(bits.len()))?;
+    for (name, is_set) in bits {
+        map.serialize_entry(name, if is_set { "1" } else { "0" })?;
+    }
+    map.end()
+}

@@ -1,0 +1,169 @@
+//! OneFlow: services of several machines, made from service templates, over REST.
+//!
+//! Templates and services are documents in the pool of oned, so both doors see them under the same numbers.
+//! The body of a service's document is written anew whenever the service moves on.
+
+mod answer;
+mod body;
+mod calls;
+mod contents;
+mod fixtures;
+mod merge;
+mod service;
+mod state;
+mod undeploy;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use time::OffsetDateTime;
+use tokio::sync::Notify;
+
+use self::answer::Answer;
+use self::body::Body;
+use self::service::Service;
+use super::documents::SERVICE;
+use super::template::Template;
+use super::users::Caller;
+use super::world::{Estate, Nebula};
+use crate::faults::{self, Faults, Gate};
+use crate::graphql::GRAPHQL_BYTES_MAX;
+use crate::ledger::{Deed, Ledger, System};
+
+const SERVICE_DEED: Deed = Deed { system: System::Oneflow, kind: "service" };
+
+/// Where the locks of both are taken, the one on the services comes first.
+#[derive(Debug)]
+pub(crate) struct OneFlow {
+    nebula: Arc<Nebula>,
+    ledger: Arc<Ledger>,
+    services: Mutex<BTreeMap<i32, Service>>,
+    /// Told when there is something to live on.
+    pub(super) woken: Notify,
+}
+
+impl OneFlow {
+    pub(crate) fn new(nebula: Arc<Nebula>, ledger: Arc<Ledger>) -> Self {
+        fixtures::add(&mut nebula.estate(), nebula.now());
+        OneFlow { nebula, ledger, services: Mutex::default(), woken: Notify::new() }
+    }
+
+    /// Lets all services live on until now, so that the rest of the world is as it should be.
+    pub(crate) fn settle(&self) {
+        let mut services = self.services();
+        let (mut estate, now) = (self.nebula.estate(), self.nebula.now());
+        for service in services.values_mut().filter(|service| service.state().is_moving()) {
+            if service.settle(&mut estate, now) {
+                write_back(service, &mut estate);
+            }
+        }
+        self.drop_gone(&mut services, &mut estate);
+    }
+
+    /// Something is on its way that nobody needs to look at.
+    pub(super) fn has_moving(&self) -> bool {
+        self.services().values().any(|service| service.state().is_moving())
+    }
+
+    /// Allocates the document first; the service begins after its caller has been answered.
+    fn start(&self, caller: &Caller, body: Body, now: OffsetDateTime) -> Result<Answer, Answer> {
+        let mut services = self.services();
+        let mut estate = self.nebula.estate();
+        let mut template = Template::default();
+        template.set("NAME", body.name.clone());
+        let id = estate
+            .allocate_document(caller, template, SERVICE)
+            .map_err(|refusal| Answer::from_oned(&refusal, "one.document.allocate"))?;
+        self.ledger.make(SERVICE_DEED, &id.to_string(), "");
+        let mut service = Service::new(id, caller.clone(), body, now);
+        write_back(&service, &mut estate);
+        let answer = match estate.documents.get(id) {
+            Some(document) => Answer::document(StatusCode::CREATED, document),
+            None => Answer::of_another_type(id),
+        };
+        service.begin(&estate, now);
+        write_back(&service, &mut estate);
+        services.insert(id, service);
+        self.woken.notify_one();
+        Ok(answer)
+    }
+
+    /// Forgets the services that are over, and those whose document somebody deleted through the other door.
+    fn drop_gone(&self, services: &mut BTreeMap<i32, Service>, estate: &mut Estate) {
+        services.retain(|id, service| {
+            if service.is_gone {
+                estate.documents.remove(*id);
+            }
+            let is_kept = estate.documents.get(*id).is_some();
+            if !is_kept {
+                self.ledger.take_back(SERVICE_DEED, &id.to_string());
+            }
+            is_kept
+        });
+    }
+
+    fn services(&self) -> MutexGuard<'_, BTreeMap<i32, Service>> {
+        self.services.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn caller(&self, headers: &HeaderMap) -> Result<Caller, Answer> {
+        let (user, secret) = credentials(headers)
+            .ok_or_else(|| Answer::unauthenticated("A username and password must be provided"))?;
+        let caller = self.nebula.estate().users.authenticate(&user, &secret, self.nebula.now());
+        caller.ok_or_else(|| Answer::unauthenticated("Invalid credentials"))
+    }
+}
+
+fn write_back(service: &Service, estate: &mut Estate) {
+    let body = serde_json::to_string(&service.body).expect("a body is plain text and numbers");
+    if let Some(document) = estate.documents.get_mut(service.id) {
+        document.set_body(body);
+    }
+}
+
+/// User and secret, which begins after the first colon.
+fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
+    let payload = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Basic ")?;
+    let text = String::from_utf8(STANDARD.decode(payload.trim()).ok()?).ok()?;
+    let (user, secret) = text.split_once(':')?;
+    Some((user.to_owned(), secret.to_owned()))
+}
+
+pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>) -> Router {
+    let gate = Gate { system: System::Oneflow, faults: Arc::clone(faults) };
+    Router::new()
+        .route("/service_template", get(calls::list_templates).post(calls::create_template))
+        .route("/service_template/{id}", get(calls::show_template))
+        .route("/service_template/{id}/action", post(calls::act_on_template))
+        .route("/service", get(calls::list_services))
+        .route("/service/{id}", get(calls::show_service).delete(calls::delete_service))
+        .route("/service/{id}/action", post(calls::act_on_service))
+        .route("/service/{id}/scale", post(calls::scale_service))
+        .route("/service_pool/purge_done", post(|| async { Answer::Done }))
+        .fallback(calls::unknown)
+        .method_not_allowed_fallback(calls::unknown)
+        .layer(middleware::from_fn_with_state(Arc::clone(flow), authenticate))
+        .layer(middleware::from_fn_with_state(gate, faults::strike))
+        .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
+        .with_state(Arc::clone(flow))
+}
+
+/// In front of every path, also of those that do not exist.
+async fn authenticate(State(flow): State<Arc<OneFlow>>, mut request: Request, next: Next) -> Response {
+    match flow.caller(request.headers()) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(answer) => answer.into_response(),
+    }
+}

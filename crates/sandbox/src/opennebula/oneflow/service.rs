@@ -1,0 +1,317 @@
+//! A service: how it is deployed, what it makes of its machines, and what it says about them.
+//!
+//! Like everything here it lives by the clock of the sandbox, and catches up when somebody looks.
+
+use serde_json::json;
+use time::OffsetDateTime;
+
+use super::body::{Body, Node, Role};
+use super::contents::{self, Terms};
+use super::state::State;
+use crate::opennebula::machines::{Lcm, Machine, State as Vm};
+use crate::opennebula::mischief::Mischief;
+use crate::opennebula::pace::{Pace, later};
+use crate::opennebula::template::Template;
+use crate::opennebula::users::Caller;
+use crate::opennebula::world::Estate;
+
+/// OneFlow's own default.
+const COOLDOWN_S: u32 = 300;
+
+#[derive(Debug)]
+pub(super) struct Service {
+    pub(super) id: i32,
+    pub(super) owner: Caller,
+    pub(super) body: Body,
+    /// When the present state ends by itself.
+    pub(super) until: Option<OffsetDateTime>,
+    /// When its machines should be done with what they are at. If somebody looks much later, that is when
+    /// the next thing happened, and not at the time of the look.
+    pub(super) expected_at: OffsetDateTime,
+    pub(super) fate: Fate,
+    /// The first forced delete could not end a machine. The second one will not try.
+    pub(super) is_given_up: bool,
+    /// Nothing is left of it but, perhaps, its machines.
+    pub(super) is_gone: bool,
+}
+
+/// The mischief that was meant for this service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Fair,
+    NoNodes,
+    FailsLater,
+    UndeployFails,
+}
+
+impl Service {
+    pub(super) fn new(id: i32, owner: Caller, mut body: Body, now: OffsetDateTime) -> Self {
+        body.state = Some(State::Pending);
+        body.start_time = Some(now.unix_timestamp());
+        for role in &mut body.roles {
+            role.state = Some(State::Pending);
+        }
+        Service {
+            id,
+            owner,
+            body,
+            until: None,
+            expected_at: now,
+            fate: Fate::Fair,
+            is_given_up: false,
+            is_gone: false,
+        }
+    }
+
+    pub(super) fn state(&self) -> State {
+        self.body.state.unwrap_or(State::Pending)
+    }
+
+    /// Goes on after the caller has his answer.
+    pub(super) fn begin(&mut self, estate: &Estate, now: OffsetDateTime) {
+        for role in &mut self.body.roles {
+            role.cooldown = Some(COOLDOWN_S);
+            role.nodes = Some(Vec::new());
+            role.on_hold = Some(false);
+        }
+        self.enter(State::DeployingNets, now);
+        let is_meant = |kind| estate.mischief.take(kind, &self.body.name);
+        let is_delayed = is_meant(Mischief::DelayedNodes);
+        let nets_ms = if is_delayed { estate.pace.delayed_nodes_ms } else { estate.pace.nets_ms };
+        self.until = Some(later(now, nets_ms));
+        if is_meant(Mischief::FailsDeployingNow) {
+            let why = instantiate_failed(
+                &self.body.roles[0],
+                "[one.template.instantiate] Cannot get IP/MAC lease from virtual network 0.",
+            );
+            self.fail_deploying(0, &why, now);
+        } else if is_meant(Mischief::NoNodes) {
+            self.fate = Fate::NoNodes;
+        } else if is_meant(Mischief::FailsDeployingLater) {
+            self.fate = Fate::FailsLater;
+        }
+    }
+
+    /// Makes every move whose time has come. Answers whether there was one.
+    pub(super) fn settle(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        let mut has_moved = false;
+        while !self.is_gone && self.advance(estate, now) {
+            has_moved = true;
+            estate.settle(now);
+        }
+        has_moved
+    }
+
+    fn advance(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        match self.state() {
+            State::DeployingNets => self.leave_nets(estate, now),
+            State::Deploying => self.deploy_on(estate, now),
+            State::Running | State::Warning => self.watch(estate, now),
+            State::Scaling => self.scale_on(estate, now),
+            State::Cooldown => self.cool_down(now),
+            State::Undeploying => self.undeploy_on(estate, now),
+            State::UndeployingNets => {
+                self.is_gone = self.due(now).is_some();
+                self.is_gone
+            }
+            State::Pending
+            | State::Done
+            | State::FailedUndeploying
+            | State::FailedDeploying
+            | State::FailedScaling => false,
+        }
+    }
+
+    /// The moment at which the present state ended, if that has passed.
+    pub(super) fn due(&self, now: OffsetDateTime) -> Option<OffsetDateTime> {
+        self.until.filter(|until| *until <= now)
+    }
+
+    /// When the machines got where they are, as far as anybody can tell.
+    pub(super) fn moment(&self, now: OffsetDateTime) -> OffsetDateTime {
+        self.expected_at.min(now)
+    }
+
+    pub(super) fn enter(&mut self, state: State, at: OffsetDateTime) {
+        self.body.state = Some(state);
+        self.until = None;
+        self.body.log("I", at.unix_timestamp(), format!("New state: {}", state.name()));
+    }
+
+    fn leave_nets(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        let Some(at) = self.due(now).filter(|_| self.fate != Fate::NoNodes) else { return false };
+        if self.deploy_roles(estate, at).is_err() {
+            return true;
+        }
+        self.enter(State::Deploying, at);
+        if self.fate == Fate::FailsLater {
+            self.until = Some(self.expected_at);
+        }
+        true
+    }
+
+    fn deploy_on(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        if let (Fate::FailsLater, Some(at)) = (self.fate, self.due(now)) {
+            let why = format!("Role {} : a machine did not come up", self.body.roles[0].name);
+            self.fail_deploying(0, &why, at);
+            return true;
+        }
+        let at = self.moment(now);
+        let (gate, mut has_moved) = (self.body.ready_status_gate, false);
+        for role in self.body.roles.iter_mut().filter(|role| role.is(State::Deploying)) {
+            if all_run(role, estate, gate) {
+                role.state = Some(State::Running);
+                has_moved = true;
+            }
+        }
+        match self.deploy_roles(estate, at) {
+            Ok(has_deployed) => has_moved |= has_deployed,
+            Err(Failed) => return true,
+        }
+        if self.fate != Fate::FailsLater && self.body.roles.iter().all(|role| role.is(State::Running)) {
+            self.enter(State::Running, at);
+            has_moved = true;
+        }
+        has_moved
+    }
+
+    /// Deploys the roles that nothing holds back. In a straight deployment parents run first.
+    fn deploy_roles(&mut self, estate: &mut Estate, at: OffsetDateTime) -> Result<bool, Failed> {
+        let is_straight = self.body.deployment == "straight";
+        let runs: Vec<String> = self.names_in(State::Running);
+        let is_free = |role: &Role| !is_straight || role.parents.iter().all(|name| runs.contains(name));
+        let free: Vec<usize> = (0..self.body.roles.len())
+            .filter(|at| self.body.roles[*at].is(State::Pending) && is_free(&self.body.roles[*at]))
+            .collect();
+        if !free.is_empty() {
+            let Pace { pending_ms, prolog_ms, boot_ms, .. } = estate.pace;
+            self.expected_at = later(at, pending_ms + prolog_ms + boot_ms);
+        }
+        for position in &free {
+            self.body.roles[*position].state = Some(State::Deploying);
+            if let Err(why) = self.fill(*position, estate, at) {
+                self.fail_deploying(*position, &why, at);
+                return Err(Failed);
+            }
+        }
+        Ok(!free.is_empty())
+    }
+
+    /// Makes the machines that a role has too few of.
+    pub(super) fn fill(
+        &mut self,
+        position: usize,
+        estate: &mut Estate,
+        at: OffsetDateTime,
+    ) -> Result<(), String> {
+        let values = contents::values(&self.body);
+        loop {
+            let role = &self.body.roles[position];
+            if role.nodes().len() >= role.cardinality as usize {
+                return Ok(());
+            }
+            let template = role.template();
+            let missing = Template::default();
+            let known = estate.vm_templates.open(template, &self.owner);
+            let known = known.map_or(&missing, |known| &known.template);
+            let of_role = |name: &str, path: &str| self.said_by(estate, name, path);
+            let text =
+                contents::text(role, known, &Terms { service: self.id, values: &values, of_role: &of_role });
+            let number = role.last_vmname.unwrap_or(0);
+            let name = format!("{}_{number}_(service_{})", role.name, self.id);
+            let made = estate.instantiate_vm(&self.owner, template, &name, &text, at);
+            let role = &mut self.body.roles[position];
+            role.last_vmname = Some(number + 1);
+            let vm =
+                made.map_err(|refusal| instantiate_failed(role, &refusal.text("one.template.instantiate")))?;
+            let node = Node { deploy_id: vm, vm_info: estate.vm(vm).map(summary).unwrap_or_default() };
+            role.nodes_mut().push(node);
+        }
+    }
+
+    /// What the first machine of a role has at a path like `TEMPLATE.NIC.IP`.
+    fn said_by(&self, estate: &Estate, role: &str, path: &str) -> Option<String> {
+        let role = self.body.roles.iter().find(|known| known.name == role)?;
+        let machine = estate.vm(role.nodes().first()?.deploy_id)?;
+        let mut words = path.split('.');
+        let template = match words.next()? {
+            "NAME" => return Some(machine.name.clone()),
+            "ID" => return Some(machine.id.to_string()),
+            "TEMPLATE" => &machine.template,
+            "USER_TEMPLATE" => &machine.user_template,
+            _ => return None,
+        };
+        let name = words.next()?;
+        match words.next() {
+            None => template.get(name).map(str::to_owned),
+            Some(key) => template.vectors(name).find_map(|vector| vector.get(key)).cloned(),
+        }
+    }
+
+    pub(super) fn fail_deploying(&mut self, position: usize, why: &str, at: OffsetDateTime) {
+        self.body.roles[position].state = Some(State::FailedDeploying);
+        self.body.log("E", at.unix_timestamp(), why);
+        self.enter(State::FailedDeploying, at);
+    }
+
+    /// Machines that ended behind its back are no longer its own; others only worry it.
+    fn watch(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        let mut has_moved = false;
+        for role in &mut self.body.roles {
+            let before = role.nodes().len();
+            drop_ended(role, estate);
+            if role.nodes().len() < before {
+                role.cardinality = u32::try_from(role.nodes().len()).unwrap_or(u32::MAX);
+                has_moved = true;
+            }
+            let is_well = role.nodes().iter().all(|node| estate.vm(node.deploy_id).is_some_and(is_well));
+            let state = if is_well { State::Running } else { State::Warning };
+            has_moved |= !role.is(state);
+            role.state = Some(state);
+        }
+        let is_well = self.body.roles.iter().all(|role| role.is(State::Running));
+        let state = if is_well { State::Running } else { State::Warning };
+        if self.state() != state {
+            self.enter(state, now);
+        }
+        has_moved
+    }
+
+    pub(super) fn names_in(&self, state: State) -> Vec<String> {
+        self.body.roles.iter().filter(|role| role.is(state)).map(|role| role.name.clone()).collect()
+    }
+}
+
+/// A step that failed and has said so in the service's own log.
+pub(super) struct Failed;
+
+fn instantiate_failed(role: &Role, why: &str) -> String {
+    format!("Role {} : Instantiate failed for template {}; {why}", role.name, role.template())
+}
+
+pub(super) fn all_run(role: &Role, estate: &Estate, gate: bool) -> bool {
+    role.nodes().iter().all(|node| {
+        estate.vm(node.deploy_id).is_some_and(|machine| machine.is_running() && (!gate || machine.is_ready()))
+    })
+}
+
+pub(super) fn drop_ended(role: &mut Role, estate: &Estate) {
+    role.nodes_mut().retain(|node| estate.vm(node.deploy_id).is_some_and(|machine| !machine.is_done()));
+}
+
+/// Active, and its boot did not fail.
+fn is_well(machine: &Machine) -> bool {
+    matches!(machine.state(), Vm::Active(lcm) if lcm != Lcm::BootFailure)
+}
+
+fn summary(machine: &Machine) -> serde_json::Value {
+    let owner = &machine.owner;
+    json!({"VM": {
+        "ID": machine.id.to_string(),
+        "UID": owner.uid.to_string(),
+        "GID": owner.gid.to_string(),
+        "UNAME": owner.name,
+        "GNAME": owner.group,
+        "NAME": machine.name,
+    }})
+}

@@ -1,0 +1,91 @@
+//! How long everything takes in OpenNebula, by the clock of the sandbox.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
+
+use super::world::Nebula;
+use crate::answer::{JsonBody, Refusal};
+
+/// A day; whoever wants to wait longer can turn the clock.
+const LASTS_MS_MAX: u64 = 24 * 3600 * 1000;
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pace {
+    pub(crate) pending_ms: u64,
+    pub(crate) prolog_ms: u64,
+    pub(crate) boot_ms: u64,
+    /// From running until the guest says that it is ready.
+    pub(crate) ready_ms: u64,
+    pub(crate) resize_ms: u64,
+    pub(crate) disk_resize_ms: u64,
+    pub(crate) poweroff_ms: u64,
+    pub(crate) terminate_ms: u64,
+    /// A new service has no nodes for so long.
+    pub(crate) nets_ms: u64,
+    /// And for so long where its nodes are delayed.
+    pub(crate) delayed_nodes_ms: u64,
+    /// From the end of the last machine until the service is gone.
+    pub(crate) undeploy_ms: u64,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace {
+            pending_ms: 20,
+            prolog_ms: 20,
+            boot_ms: 60,
+            ready_ms: 60,
+            resize_ms: 60,
+            disk_resize_ms: 60,
+            poweroff_ms: 60,
+            terminate_ms: 60,
+            nets_ms: 20,
+            delayed_nodes_ms: 2000,
+            undeploy_ms: 20,
+        }
+    }
+}
+
+impl Pace {
+    /// What is not named keeps its value.
+    fn change(self, named: Map<String, Value>) -> Result<Self, String> {
+        let mut all = json!(self);
+        for (name, value) in named {
+            if value.as_u64().is_some_and(|lasts_ms| lasts_ms > LASTS_MS_MAX) {
+                return Err(format!("{name} must be at most {LASTS_MS_MAX}"));
+            }
+            all[name] = value;
+        }
+        serde_json::from_value(all).map_err(|error| error.to_string())
+    }
+}
+
+/// A moment so many milliseconds later.
+pub(crate) fn later(at: OffsetDateTime, lasts_ms: u64) -> OffsetDateTime {
+    at + Duration::from_millis(lasts_ms)
+}
+
+pub(super) fn routes(nebula: Arc<Nebula>) -> Router {
+    Router::new().route("/opennebula/pace", get(show).put(change).post(change)).with_state(nebula)
+}
+
+async fn show(State(nebula): State<Arc<Nebula>>) -> Json<Pace> {
+    Json(nebula.estate().pace)
+}
+
+async fn change(
+    State(nebula): State<Arc<Nebula>>,
+    JsonBody(named): JsonBody<Map<String, Value>>,
+) -> Result<Json<Pace>, Refusal> {
+    let mut estate = nebula.estate();
+    estate.pace = estate.pace.change(named).map_err(Refusal::bad_request)?;
+    Ok(Json(estate.pace))
+}

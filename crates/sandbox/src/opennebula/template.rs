@@ -1,0 +1,106 @@
+//! Templates: the attributes of everything in OpenNebula, in the order in which oned keeps them.
+
+use std::collections::BTreeMap;
+
+/// Ordered by name; attributes of one name stay in the order in which they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Template {
+    attributes: Vec<Attribute>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Attribute {
+    /// In capital letters.
+    pub(crate) name: String,
+    pub(crate) value: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Text(String),
+    Vector(Vector),
+}
+
+/// A name appears once; of two, oned keeps the first.
+pub(crate) type Vector = BTreeMap<String, String>;
+
+impl Template {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Attribute> {
+        self.attributes.iter()
+    }
+
+    /// Adds an attribute beside those that have the same name.
+    pub(crate) fn add(&mut self, name: &str, value: Value) {
+        let name = name.to_ascii_uppercase();
+        let position = self.attributes.partition_point(|attribute| attribute.name <= name);
+        self.attributes.insert(position, Attribute { name, value });
+    }
+
+    /// The attribute has this text and no other value.
+    pub(crate) fn set(&mut self, name: &str, text: impl Into<String>) {
+        self.remove(name);
+        self.add(name, Value::Text(text.into()));
+    }
+
+    pub(crate) fn set_vector(&mut self, name: &str, vector: Vector) {
+        self.remove(name);
+        self.add(name, Value::Vector(vector));
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.attributes.retain(|attribute| attribute.name != name);
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.attributes.iter().any(|attribute| attribute.name == name)
+    }
+
+    /// The first text of this name, because that is the one that oned looks at.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().filter(|attribute| attribute.name == name).find_map(|attribute| {
+            match &attribute.value {
+                Value::Text(text) => Some(text.as_str()),
+                Value::Vector(_) => None,
+            }
+        })
+    }
+
+    pub(crate) fn vectors(&self, name: &str) -> impl Iterator<Item = &Vector> {
+        self.attributes.iter().filter(move |attribute| attribute.name == name).filter_map(vector)
+    }
+
+    pub(crate) fn vectors_mut(&mut self, name: &str) -> impl Iterator<Item = &mut Vector> {
+        let named = self.attributes.iter_mut().filter(move |attribute| attribute.name == name);
+        named.filter_map(|attribute| match &mut attribute.value {
+            Value::Vector(vector) => Some(vector),
+            Value::Text(_) => None,
+        })
+    }
+
+    /// Takes what the other one has; its names replace all of the same name, and an empty vector only removes.
+    pub(crate) fn merge(&mut self, other: Template) {
+        for attribute in &other.attributes {
+            self.remove(&attribute.name);
+        }
+        for Attribute { name, value } in other.attributes {
+            if !matches!(&value, Value::Vector(vector) if vector.is_empty()) {
+                self.add(&name, value);
+            }
+        }
+    }
+
+    /// Takes the attributes of these names out of this one.
+    pub(crate) fn split_off(&mut self, is_taken: impl Fn(&str) -> bool) -> Template {
+        let attributes = std::mem::take(&mut self.attributes);
+        let (taken, kept) = attributes.into_iter().partition(|attribute| is_taken(&attribute.name));
+        self.attributes = kept;
+        Template { attributes: taken }
+    }
+}
+
+fn vector(attribute: &Attribute) -> Option<&Vector> {
+    match &attribute.value {
+        Value::Vector(vector) => Some(vector),
+        Value::Text(_) => None,
+    }
+}

@@ -1,0 +1,228 @@
+//! The text form of a template, read by the same rules as oned's own scanner and grammar.
+//!
+//! They are odd and that matters: what they make of a carelessly pasted value is what an attacker gets. The
+//! longest match wins, a character that fits nowhere is passed over in silence, and a quotation ends at the
+//! first quotation mark that no backslash precedes.
+
+use super::template::{Template, Value, Vector};
+use super::xml;
+
+/// Reads text, or XML where the first character is `<`. The error is what oned says about it.
+pub(crate) fn parse(text: &str) -> Result<Template, String> {
+    if text.starts_with('<') {
+        return xml::read_template(text).ok_or_else(|| "Parse error: XML Template malformed.".into());
+    }
+    Parser { scanner: Scanner::new(text) }.template()
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Token {
+    Equal,
+    Comma,
+    OpenBracket,
+    CloseBracket,
+    EqualEmpty,
+    /// A value with the end of a CDATA section in it, at which oned gives up.
+    Data,
+    String(String),
+    Variable(String),
+    End,
+}
+
+impl Token {
+    fn name(&self) -> &'static str {
+        match self {
+            Token::Equal => "EQUAL",
+            Token::Comma => "COMMA",
+            Token::OpenBracket => "OBRACKET",
+            Token::CloseBracket => "CBRACKET",
+            Token::EqualEmpty => "EQUAL_EMPTY",
+            Token::Data => "CCDATA",
+            Token::String(_) => "STRING",
+            Token::Variable(_) => "VARIABLE",
+            Token::End => "$end",
+        }
+    }
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    /// An equals sign was seen, and a value or a bracket comes.
+    expects_value: bool,
+    /// Counted from 0, and the columns on through all lines, as oned does.
+    line: usize,
+    columns: (usize, usize),
+}
+
+impl<'a> Scanner<'a> {
+    fn new(text: &'a str) -> Self {
+        Scanner { rest: text, expects_value: false, line: 0, columns: (1, 1) }
+    }
+
+    fn next(&mut self) -> Token {
+        while !self.rest.is_empty() {
+            let (length, token) = if self.expects_value { value_at(self.rest) } else { word_at(self.rest) };
+            // What fits nowhere is one character that is passed over.
+            let length =
+                if length == 0 { self.rest.chars().next().map_or(1, char::len_utf8) } else { length };
+            let (matched, rest) = self.rest.split_at(length);
+            self.rest = rest;
+            self.line += matched.matches('\n').count();
+            self.columns = (self.columns.1, self.columns.1 + length);
+            if let Some(token) = token {
+                self.expects_value = token == Token::Equal;
+                return token;
+            }
+        }
+        Token::End
+    }
+}
+
+/// The longest match outside of a value, and its token.
+fn word_at(text: &str) -> (usize, Option<Token>) {
+    let blanks = run(text, is_blank);
+    let gap = run(text, is_gap);
+    let after = |length: usize, skipped: fn(char) -> bool| length + run(&text[length..], skipped);
+    let word = run(text, |c| c.is_ascii_alphanumeric() || c == '_');
+    if word > 0 {
+        return (word, Some(Token::Variable(text[..word].to_owned())));
+    }
+    if text[blanks..].starts_with('#')
+        && let Some(end) = text.find('\n')
+    {
+        return (end + 1, None);
+    }
+    if text[blanks..].starts_with('=') {
+        let equal = after(blanks + 1, is_blank);
+        let is_empty = text[equal..].starts_with('\n');
+        return if is_empty { (equal + 1, Some(Token::EqualEmpty)) } else { (equal, Some(Token::Equal)) };
+    }
+    match text[gap..].chars().next() {
+        Some(',') => (after(gap + 1, is_gap), Some(Token::Comma)),
+        Some(']') => (after(gap + 1, is_gap), Some(Token::CloseBracket)),
+        _ => (gap, None),
+    }
+}
+
+/// The longest match inside of a value; of equally long ones, the first counts.
+fn value_at(text: &str) -> (usize, Option<Token>) {
+    let blanks = run(text, is_blank);
+    let bracket =
+        if text[blanks..].starts_with('[') { blanks + 1 + run(&text[blanks + 1..], is_gap) } else { 0 };
+    let line = text.find('\n').unwrap_or(text.len());
+    let data = if text[..line].contains("]]>") { line } else { 0 };
+    let quoted = quoted_at(text);
+    let bare = run(text, |c| !is_gap(c) && !matches!(c, '=' | '#' | ',' | '[' | ']'));
+    let longest = bracket.max(data).max(quoted).max(bare);
+    if longest == 0 {
+        return (0, None);
+    }
+    let token = match longest {
+        _ if longest == bracket => Token::OpenBracket,
+        _ if longest == data => Token::Data,
+        _ if longest == quoted => Token::String(text[1..quoted - 1].to_owned()),
+        _ => Token::String(text[..bare].to_owned()),
+    };
+    (longest, Some(token))
+}
+
+/// The length of a quotation with its marks: up to the first mark without a backslash before it, or, where
+/// there is none, up to the last mark.
+fn quoted_at(text: &str) -> usize {
+    let Some(inside) = text.strip_prefix('"') else { return 0 };
+    let mut end = 0;
+    for (position, _) in inside.match_indices('"') {
+        end = position + 2;
+        if !inside[..position].ends_with('\\') {
+            break;
+        }
+    }
+    end
+}
+
+fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {
+    text.find(|c| !is_part(c)).unwrap_or(text.len())
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t')
+}
+
+fn is_gap(c: char) -> bool {
+    is_blank(c) || c == '\n'
+}
+
+struct Parser<'a> {
+    scanner: Scanner<'a>,
+}
+
+impl Parser<'_> {
+    fn template(mut self) -> Result<Template, String> {
+        let mut template = Template::default();
+        loop {
+            let name = match self.scanner.next() {
+                Token::Variable(name) => name,
+                Token::End => return Ok(template),
+                other => return Err(self.unexpected(&other, "$end")),
+            };
+            match self.scanner.next() {
+                Token::EqualEmpty => template.add(&name, Value::Text(String::new())),
+                Token::Equal => {
+                    let value = self.value()?;
+                    template.add(&name, value);
+                }
+                other => return Err(self.unexpected(&other, "EQUAL or EQUAL_EMPTY")),
+            }
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        match self.scanner.next() {
+            Token::String(text) => Ok(Value::Text(unescape(&text))),
+            Token::OpenBracket => self.vector().map(Value::Vector),
+            Token::Data => Err("Parse error.".into()),
+            other => Err(self.unexpected(&other, "OBRACKET or CCDATA or STRING")),
+        }
+    }
+
+    fn vector(&mut self) -> Result<Vector, String> {
+        let mut vector = Vector::new();
+        let mut expected = "CBRACKET or VARIABLE";
+        loop {
+            let name = match self.scanner.next() {
+                Token::Variable(name) => name.to_ascii_uppercase(),
+                Token::CloseBracket if vector.is_empty() => return Ok(vector),
+                other => return Err(self.unexpected(&other, expected)),
+            };
+            match self.scanner.next() {
+                Token::Equal => {}
+                other => return Err(self.unexpected(&other, "EQUAL")),
+            }
+            let text = match self.scanner.next() {
+                Token::String(text) => unescape(&text),
+                other => return Err(self.unexpected(&other, "STRING")),
+            };
+            vector.entry(name).or_insert(text);
+            match self.scanner.next() {
+                Token::Comma => expected = "VARIABLE",
+                Token::CloseBracket => return Ok(vector),
+                other => return Err(self.unexpected(&other, "COMMA or CBRACKET")),
+            }
+        }
+    }
+
+    fn unexpected(&self, token: &Token, expected: &str) -> String {
+        let Scanner { line, columns: (first, last), .. } = self.scanner;
+        let name = token.name();
+        format!(
+            "Parse error: syntax error, unexpected {name}, expecting {expected} at line {line}, columns {first}:{last}"
+        )
+    }
+}
+
+fn unescape(text: &str) -> String {
+    text.replace("\\\"", "\"")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! Users, groups, login tokens, and who may do what with whose things.
+
+use std::time::Duration;
+
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::refusal::{AUTHORIZATION, Refusal};
+
+/// Of every user; oned refuses an eleventh while ten are valid.
+const TOKENS_MAX: usize = 10;
+
+/// Who calls, and also whose a thing is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Caller {
+    pub(crate) uid: i32,
+    pub(crate) gid: i32,
+    pub(crate) name: String,
+    pub(crate) group: String,
+}
+
+impl Caller {
+    /// The owner of all fixtures.
+    pub(crate) fn oneadmin() -> Self {
+        Caller { uid: 0, gid: 0, name: "oneadmin".into(), group: "oneadmin".into() }
+    }
+
+    /// oneadmin, on behalf of the group of ordinary users.
+    pub(crate) fn oneadmin_for_users() -> Self {
+        Caller { gid: 1, group: "users".into(), ..Caller::oneadmin() }
+    }
+
+    pub(crate) fn is_admin(&self) -> bool {
+        self.gid == 0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    Use,
+    Manage,
+    Admin,
+}
+
+impl Right {
+    fn name(self) -> &'static str {
+        match self {
+            Right::Use => "USE",
+            Right::Manage => "MANAGE",
+            Right::Admin => "ADMIN",
+        }
+    }
+}
+
+/// Three bits each, as in a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Permissions {
+    pub(crate) owner: u8,
+    pub(crate) group: u8,
+    pub(crate) other: u8,
+}
+
+const USE: u8 = 4;
+const MANAGE: u8 = 2;
+const ADMIN: u8 = 1;
+
+impl Permissions {
+    /// What a user's umask of 177 leaves.
+    pub(crate) const PRIVATE: Permissions = Permissions { owner: USE | MANAGE, group: 0, other: 0 };
+    /// What everybody in the group may use.
+    pub(crate) const GROUP_USE: Permissions = Permissions { group: USE, ..Permissions::PRIVATE };
+
+    /// Three digits as in `640`.
+    pub(crate) fn from_octal(digits: [u8; 3]) -> Self {
+        let [owner, group, other] = digits.map(|digit| digit & 7);
+        Permissions { owner, group, other }
+    }
+
+    /// Changes the nine bits in their order; -1 leaves one as it is.
+    pub(super) fn change(&mut self, bits: [i32; 9]) {
+        let digits = [&mut self.owner, &mut self.group, &mut self.other];
+        for (digit, changes) in digits.into_iter().zip(bits.chunks(3)) {
+            for (bit, change) in [USE, MANAGE, ADMIN].into_iter().zip(changes) {
+                match change {
+                    0 => *digit &= !bit,
+                    1 => *digit |= bit,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn grants(self, caller: &Caller, owner: &Caller, right: Right) -> bool {
+        let bit = match right {
+            Right::Use => USE,
+            Right::Manage => MANAGE,
+            Right::Admin => ADMIN,
+        };
+        caller.is_admin()
+            || (caller.uid == owner.uid && self.owner & bit != 0)
+            || (caller.gid == owner.gid && self.group & bit != 0)
+            || self.other & bit != 0
+    }
+
+    /// The nine elements of PERMISSIONS with their values, in their order.
+    pub(crate) fn bits(self) -> [(&'static str, bool); 9] {
+        let is_set = |digit: u8, bit: u8| digit & bit != 0;
+        [
+            ("OWNER_U", is_set(self.owner, USE)),
+            ("OWNER_M", is_set(self.owner, MANAGE)),
+            ("OWNER_A", is_set(self.owner, ADMIN)),
+            ("GROUP_U", is_set(self.group, USE)),
+            ("GROUP_M", is_set(self.group, MANAGE)),
+            ("GROUP_A", is_set(self.group, ADMIN)),
+            ("OTHER_U", is_set(self.other, USE)),
+            ("OTHER_M", is_set(self.other, MANAGE)),
+            ("OTHER_A", is_set(self.other, ADMIN)),
+        ]
+    }
+}
+
+/// A thing that belongs to somebody.
+pub(crate) trait Owned {
+    /// Its word in a refusal, such as `VM`.
+    const OBJECT: &'static str;
+
+    fn id(&self) -> i32;
+    fn owner(&self) -> &Caller;
+    fn permissions(&self) -> Permissions;
+
+    fn is_open_to(&self, caller: &Caller, right: Right) -> bool {
+        self.permissions().grants(caller, self.owner(), right)
+    }
+
+    fn require(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
+        if self.is_open_to(caller, right) {
+            return Ok(());
+        }
+        Err(Refusal::unauthorized(caller, right, Self::OBJECT, Some(self.id())))
+    }
+}
+
+impl Refusal {
+    pub(super) fn unauthorized(caller: &Caller, right: Right, object: &str, id: Option<i32>) -> Self {
+        let which = id.map(|id| format!(" [{id}]")).unwrap_or_default();
+        let why =
+            format!("User [{}] : Not authorized to perform {} {object}{which}.", caller.uid, right.name());
+        Refusal::new(AUTHORIZATION, why)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Users {
+    users: Vec<User>,
+}
+
+#[derive(Debug)]
+struct User {
+    caller: Caller,
+    password: &'static str,
+    tokens: Vec<Token>,
+}
+
+#[derive(Debug)]
+struct Token {
+    text: String,
+    expires_at: Option<OffsetDateTime>,
+}
+
+impl Users {
+    pub(super) fn new() -> Self {
+        let user = |uid, gid, name: &str, group: &str, password| User {
+            caller: Caller { uid, gid, name: name.into(), group: group.into() },
+            password,
+            tokens: Vec::new(),
+        };
+        Users {
+            users: vec![
+                user(0, 0, "oneadmin", "oneadmin", "opennebula"),
+                user(2, 1, "cognit", "users", "cognitpass"),
+                user(3, 1, "other", "users", "otherpass"),
+                user(4, 100, "empty", "empty", "emptypass"),
+            ],
+        }
+    }
+
+    pub(crate) fn authenticate(&self, name: &str, secret: &str, now: OffsetDateTime) -> Option<Caller> {
+        let user = self.users.iter().find(|user| user.caller.name == name)?;
+        let is_token = |token: &Token| token.text == secret && token.expires_at.is_none_or(|end| now < end);
+        (user.password == secret || user.tokens.iter().any(is_token)).then(|| user.caller.clone())
+    }
+
+    pub(super) fn with_uid(&self, uid: i32) -> Option<&Caller> {
+        self.users.iter().map(|user| &user.caller).find(|caller| caller.uid == uid)
+    }
+
+    pub(super) fn named(&self, name: &str) -> Option<&Caller> {
+        self.users.iter().map(|user| &user.caller).find(|caller| caller.name == name)
+    }
+
+    /// A token of this user, unless there are too many: a new one, or the given one. No time to live means for
+    /// ever.
+    pub(super) fn log_in(
+        &mut self,
+        uid: i32,
+        given: &str,
+        lives: Option<Duration>,
+        now: OffsetDateTime,
+    ) -> Option<String> {
+        let user = self.users.iter_mut().find(|user| user.caller.uid == uid)?;
+        let text = if given.is_empty() { Uuid::now_v7().simple().to_string() } else { given.to_owned() };
+        user.tokens.retain(|token| token.expires_at.is_none_or(|end| now < end));
+        if user.tokens.len() >= TOKENS_MAX {
+            return None;
+        }
+        user.tokens.push(Token { text: text.clone(), expires_at: lives.map(|lives| now + lives) });
+        Some(text)
+    }
+
+    /// Forgets one token, or all of them where none is named. Answers false where there is no such token.
+    pub(super) fn log_out(&mut self, uid: i32, given: &str) -> bool {
+        let Some(user) = self.users.iter_mut().find(|user| user.caller.uid == uid) else { return false };
+        let before = user.tokens.len();
+        user.tokens.retain(|token| !given.is_empty() && token.text != given);
+        given.is_empty() || user.tokens.len() < before
+    }
+}

@@ -1,0 +1,220 @@
+//! The world of OpenNebula: users, documents and machines behind one lock.
+//!
+//! Both front doors work on it: oned speaks XML-RPC about it, and OneFlow makes services out of it. Time
+//! passes without anybody watching: every look at it first lets the machines live on until now.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use time::OffsetDateTime;
+
+use super::documents::{Documents, SERVICE, SERVICE_TEMPLATE};
+use super::machines::{Birth, Fate, Machine, Machines, Resize};
+use super::mischief::{Mischief, MischiefScript};
+use super::network::Network;
+use super::pace::Pace;
+use super::refusal::{INTERNAL, Refusal};
+use super::template::Template;
+use super::template_text;
+use super::users::{Caller, Permissions, Right, Users};
+use super::vm_templates::VmTemplates;
+use crate::clock::Clock;
+use crate::ledger::{Deed, Ledger, System};
+
+const DOCUMENT: Deed = Deed { system: System::Oned, kind: "document" };
+const VM: Deed = Deed { system: System::Oned, kind: "vm" };
+
+/// The shared handle to the world.
+#[derive(Debug)]
+pub(crate) struct Nebula {
+    clock: Arc<Clock>,
+    pub(crate) mischief: Arc<MischiefScript>,
+    estate: Mutex<Estate>,
+}
+
+impl Nebula {
+    /// Machines get their addresses from the network.
+    pub(super) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Network) -> Self {
+        let mischief = Arc::<MischiefScript>::default();
+        let estate = Estate {
+            users: Users::new(),
+            documents: Documents::default(),
+            vm_templates: VmTemplates::fixtures(clock.now()),
+            machines: Machines::new(network),
+            pace: Pace::default(),
+            mischief: Arc::clone(&mischief),
+            ledger,
+        };
+        Nebula { clock, mischief, estate: Mutex::new(estate) }
+    }
+
+    pub(crate) fn now(&self) -> OffsetDateTime {
+        self.clock.now()
+    }
+
+    /// The world as it is now. Nothing may wait while it is held.
+    pub(crate) fn estate(&self) -> MutexGuard<'_, Estate> {
+        // Plain data, and each change is made in one go, so a panic elsewhere leaves nothing half done.
+        let mut estate = self.estate.lock().unwrap_or_else(PoisonError::into_inner);
+        estate.settle(self.now());
+        estate
+    }
+}
+
+/// All that OpenNebula knows.
+#[derive(Debug)]
+pub(crate) struct Estate {
+    pub(crate) users: Users,
+    pub(crate) documents: Documents,
+    pub(super) vm_templates: VmTemplates,
+    pub(super) machines: Machines,
+    pub(crate) pace: Pace,
+    pub(super) mischief: Arc<MischiefScript>,
+    ledger: Arc<Ledger>,
+}
+
+impl Estate {
+    /// Lets every machine live on until then.
+    pub(crate) fn settle(&mut self, now: OffsetDateTime) {
+        for id in self.machines.settle(now) {
+            self.ledger.take_back(VM, &id.to_string());
+        }
+    }
+
+    /// Adds a document for a call. OneFlow keeps the ledger of its own kinds.
+    pub(crate) fn allocate_document(
+        &mut self,
+        caller: &Caller,
+        mut template: Template,
+        kind: i32,
+    ) -> Result<i32, Refusal> {
+        let name = template.get("NAME").map(str::to_owned);
+        template.remove("NAME");
+        let owner = caller.clone();
+        let id = self.documents.add(owner, Permissions::PRIVATE, name.as_deref(), kind, template)?;
+        if !is_of_oneflow(kind) {
+            self.ledger.make(DOCUMENT, &id.to_string(), "");
+        }
+        Ok(id)
+    }
+
+    pub(crate) fn delete_document(&mut self, caller: &Caller, id: i32) -> Result<(), Refusal> {
+        let kind = self.documents.open(id, caller, Right::Manage)?.kind;
+        self.documents.remove(id);
+        if !is_of_oneflow(kind) {
+            self.ledger.take_back(DOCUMENT, &id.to_string());
+        }
+        Ok(())
+    }
+
+    /// Makes a machine out of a VM template and an extra template in text or XML.
+    ///
+    /// `at` is when it begins to live: now for a call, and the moment that has passed for a service that is
+    /// settled later.
+    pub(crate) fn instantiate_vm(
+        &mut self,
+        caller: &Caller,
+        vm_template: i32,
+        name: &str,
+        extra: &str,
+        at: OffsetDateTime,
+    ) -> Result<i32, Refusal> {
+        let vm_template = self.vm_templates.open(vm_template, caller)?;
+        let extra = template_text::parse(extra).map_err(|why| Refusal::new(INTERNAL, why))?;
+        let birth = Birth {
+            owner: caller.clone(),
+            name: name.to_owned(),
+            template: vm_template.template.clone(),
+            template_id: vm_template.id,
+            extra,
+            never_runs: self.mischief.take(Mischief::NeverRuns, name),
+            boot_fails: vm_template.boot_fails || self.mischief.take(Mischief::BootFails, name),
+        };
+        let id = self.machines.bear(birth, &self.pace, at)?;
+        self.ledger.make(VM, &id.to_string(), "");
+        Ok(id)
+    }
+
+    pub(crate) fn vm(&self, id: i32) -> Option<&Machine> {
+        self.machines.get(id)
+    }
+
+    /// All that have not ended.
+    pub(crate) fn vms(&self) -> impl Iterator<Item = &Machine> {
+        self.machines.living()
+    }
+
+    /// Ends a machine as `one.vm.action` does. A machine that boots cannot be ended.
+    pub(crate) fn terminate_vm(
+        &mut self,
+        caller: &Caller,
+        id: i32,
+        hard: bool,
+        at: OffsetDateTime,
+    ) -> Result<(), Refusal> {
+        let action = if hard { "terminate-hard" } else { "terminate" };
+        self.act_on_vm(caller, id, action, at)
+    }
+
+    pub(crate) fn act_on_vm(
+        &mut self,
+        caller: &Caller,
+        id: i32,
+        action: &str,
+        at: OffsetDateTime,
+    ) -> Result<(), Refusal> {
+        self.machines.act(caller, id, action, &self.pace, at)?;
+        // A machine that never ran is gone at once.
+        self.settle(at);
+        Ok(())
+    }
+}
+
+impl Estate {
+    pub(super) fn resize_vm(
+        &mut self,
+        caller: &Caller,
+        id: i32,
+        template: &Template,
+        at: OffsetDateTime,
+    ) -> Result<(), Refusal> {
+        let script = |name: &str| scripted(&self.mischief, name);
+        self.machines.resize(caller, id, template, script, &self.pace, at)
+    }
+
+    pub(super) fn resize_vm_disk(
+        &mut self,
+        caller: &Caller,
+        id: i32,
+        disk: i32,
+        size: &str,
+        at: OffsetDateTime,
+    ) -> Result<(), Refusal> {
+        let lasts_ms = self.pace.disk_resize_ms;
+        self.machines.resize_disk(caller, id, (disk, size), lasts_ms, at)
+    }
+
+    pub(super) fn recover_vm(
+        &mut self,
+        caller: &Caller,
+        id: i32,
+        operation: i32,
+        at: OffsetDateTime,
+    ) -> Result<(), Refusal> {
+        let fails = |name: &str| self.mischief.take(Mischief::BootFails, name);
+        let fate = |name: &str| if fails(name) { Fate::FailsToBoot } else { Fate::Runs };
+        self.machines.recover(caller, id, operation, fate, &self.pace, at)?;
+        self.settle(at);
+        Ok(())
+    }
+}
+
+fn scripted(mischief: &MischiefScript, name: &str) -> Resize {
+    if mischief.take(Mischief::ResizeRefusedQuota, name) {
+        return Resize::OverQuota;
+    }
+    if mischief.take(Mischief::ResizeDoesNothing, name) { Resize::DoesNothing } else { Resize::Honest }
+}
+
+fn is_of_oneflow(kind: i32) -> bool {
+    matches!(kind, SERVICE | SERVICE_TEMPLATE)
+}

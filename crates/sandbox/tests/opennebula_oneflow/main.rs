@@ -1,0 +1,10 @@
+//! OneFlow and the guests of its machines as their callers see them: over HTTP, with a real client.
+#![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
+
+mod caller;
+mod dialects;
+mod endings;
+mod guests;
+mod mischief;
+mod recorded;
+mod services;
