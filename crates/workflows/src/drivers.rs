@@ -7,6 +7,7 @@ use drivers::DriverError;
 use drivers::director::{Director, HttpDirector};
 use drivers::greeter::{Greeter, HttpGreeter};
 use drivers::kubernetes::{Clusters, HttpClusters};
+use drivers::opennebula::Options;
 use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::WallClock;
 use engine::store::Store;
@@ -15,6 +16,7 @@ use crate::runtime::Runtimes;
 use crate::runtime::accounts::Accounts;
 use crate::runtime::external::ExternalSteps;
 use crate::runtime::override_source::OverrideSource;
+use crate::serverless::{Serverless, ServerlessSettings};
 
 #[derive(Clone)]
 pub struct Drivers {
@@ -32,6 +34,7 @@ pub struct Drivers {
     pub override_objects: Option<Arc<dyn OverrideSource>>,
     /// Steps that services of others do.
     pub external: Arc<ExternalSteps>,
+    pub serverless: Arc<Serverless>,
 }
 
 impl Drivers {
@@ -45,6 +48,7 @@ impl Drivers {
         let clock = Arc::new(WallClock);
         let provisioner = HttpProvisioner::new(&format!("{url}/provisioner/graphql"), timeout)?;
         let director = HttpDirector::new(&format!("{url}/director/graphql"), None, clock, timeout)?;
+        let nebula = Options { timeout, ..Options::beside(url) };
         Ok(Drivers {
             greeter: Arc::new(HttpGreeter::new(url, timeout)?),
             greets_runtimes: true,
@@ -56,6 +60,7 @@ impl Drivers {
             override_files: None,
             override_objects: None,
             external: Arc::default(),
+            serverless: Arc::new(Serverless::new(&nebula, ServerlessSettings::default())?),
         })
     }
 }

@@ -4,6 +4,7 @@ pub mod demo;
 mod drivers;
 pub mod overrides;
 pub mod runtime;
+pub mod serverless;
 
 pub use self::drivers::Drivers;
 
@@ -19,4 +20,7 @@ pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
         .workflow(runtime::deprovision::plan(drivers))
         .workflow(runtime::bind::plan(drivers))
         .workflow(runtime::unbind::plan(drivers))
+        .workflow(serverless::create::plan(drivers))
+        .workflow(serverless::update::plan(drivers))
+        .workflow(serverless::delete::plan(drivers))
 }

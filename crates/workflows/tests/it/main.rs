@@ -10,6 +10,12 @@ mod hello_world;
 mod override_sources;
 mod runtime;
 mod runtime_trial;
+mod serverless;
+mod serverless_delete;
+mod serverless_site;
+mod serverless_trial;
+mod serverless_update;
+mod serverless_view;
 mod world;
 
 // The example of the guide stands here as it would stand in the crate itself, where these are modules.

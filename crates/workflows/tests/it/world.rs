@@ -48,6 +48,11 @@ impl World {
         self.post("/faults", fault).await;
     }
 
+    pub(crate) async fn no_faults(&self) {
+        let url = format!("{}/faults", self.sandbox.url());
+        self.http.delete(url).send().await.unwrap().error_for_status().unwrap();
+    }
+
     /// The kubeconfig of the cluster that is always there.
     pub(crate) async fn control_plane(&self) -> SecretString {
         let url = format!("{}/clusters/control-plane/kubeconfig", self.sandbox.url());

@@ -1,0 +1,112 @@
+//! Makes the document of the runtime, with the token of this operation in it. After a lost answer the token tells
+//! whether there is one.
+
+use drivers::opennebula::{
+    AttributeName, Credentials, NebulaError, RUNTIME_DOCUMENT, Refusal as Kind, Template, Text, Whose,
+};
+use engine::prelude::*;
+
+use super::{Asked, Create, name_of};
+use crate::serverless::errand::credentials;
+use crate::serverless::function::Seen;
+use crate::serverless::marks;
+use crate::serverless::report::{OPENNEBULA, brisk, later, stop};
+use crate::serverless::runtime::Runtime;
+use crate::serverless::settings::Serverless;
+use crate::serverless::state::RuntimeState;
+
+pub(super) struct AllocateDocument {
+    serverless: Arc<Serverless>,
+}
+
+const NAME: AttributeName = AttributeName::of("NAME");
+const BODY: AttributeName = AttributeName::of("BODY");
+const TOKEN: AttributeName = AttributeName::of(marks::TOKEN);
+
+impl AllocateDocument {
+    pub(super) fn new(serverless: &Arc<Serverless>) -> AllocateDocument {
+        AllocateDocument { serverless: Arc::clone(serverless) }
+    }
+
+    /// The documents that this operation has made.
+    async fn find(&self, op: &Operation<Create>, own: &Credentials) -> Result<Vec<i32>, NebulaError> {
+        let token = op.token(marks::LABEL);
+        let all = self.serverless.nebula.documents(own, Whose::Mine, RUNTIME_DOCUMENT, None).await?;
+        let ours = all.iter().filter(|document| marks::token(document) == Some(&token));
+        Ok(ours.map(|document| document.id).collect())
+    }
+}
+
+const FAILED: &str = "Failed to create Serverless Runtime Document";
+
+#[async_trait]
+impl Step<Create> for AllocateDocument {
+    fn name(&self) -> &'static str {
+        "allocate_document"
+    }
+
+    fn title(&self) -> &'static str {
+        "Making the document of the runtime"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.serverless.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Create>) -> Outcome {
+        if op.state.document.is_some() {
+            return done();
+        }
+        let credentials = credentials(op).await?;
+        if op.recall::<Asked>()?.is_some() {
+            let found = self.find(op, &credentials).await.map_err(|error| stop(op, FAILED, error))?;
+            if let Some(id) = found.first() {
+                op.state.document = Some(*id);
+                return done();
+            }
+        } else {
+            op.remember(&Asked(op.now()))?;
+            op.save().await?;
+        }
+        let name = name_of(op);
+        let mut runtime = Runtime::asked(0, &name, &op.params.spec);
+        for (role, _) in op.params.spec.functions() {
+            runtime.show(role, &Seen::without_machine(None, RuntimeState::Pending, None));
+        }
+        let mut template = Template::new();
+        template.set(NAME, Text::ours(name));
+        template.set(BODY, Text::ours(runtime.to_document()));
+        template.set(TOKEN, Text::ours(op.token(marks::LABEL)));
+        match self.serverless.nebula.allocate_document(&credentials, &template, RUNTIME_DOCUMENT).await {
+            Ok(id) => {
+                op.state.document = Some(id);
+                op.input.document_is_new = true;
+                done()
+            }
+            Err(error) => Err(stop(op, FAILED, error)),
+        }
+    }
+
+    async fn undo(&self, op: &mut Operation<Create>) -> Outcome {
+        if op.recall::<Asked>()?.is_none() {
+            return done();
+        }
+        let later = |error: &NebulaError| later(&self.serverless.settings, error);
+        let credentials = credentials(op).await?;
+        let ids = match op.state.document {
+            Some(id) => vec![id],
+            None => self.find(op, &credentials).await.map_err(|error| later(&error))?,
+        };
+        for id in ids {
+            match self.serverless.nebula.delete_document(&credentials, id).await {
+                Err(error) if !error.is(Kind::NotFound) => return Err(later(&error)),
+                _ => {}
+            }
+        }
+        done()
+    }
+}

@@ -1,0 +1,52 @@
+//! Gets a login for the machines of the runtime, so that they never see the caller's password. It ends by itself, so
+//! there is nothing to take back.
+
+use drivers::opennebula::Credentials;
+use engine::prelude::*;
+
+use super::Create;
+use crate::serverless::errand::credentials;
+use crate::serverless::report::{OPENNEBULA, brisk, stop};
+use crate::serverless::settings::Serverless;
+
+pub(super) struct MintLogin {
+    serverless: Arc<Serverless>,
+}
+
+impl MintLogin {
+    pub(super) fn new(serverless: &Arc<Serverless>) -> MintLogin {
+        MintLogin { serverless: Arc::clone(serverless) }
+    }
+}
+
+#[async_trait]
+impl Step<Create> for MintLogin {
+    fn name(&self) -> &'static str {
+        "mint_login"
+    }
+
+    fn title(&self) -> &'static str {
+        "Getting a login for the machines"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.serverless.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Create>) -> Outcome {
+        if op.state.service.is_some() {
+            return done();
+        }
+        let own = credentials(op).await?;
+        let token = self.serverless.nebula.login(&own, self.serverless.settings.token_valid).await;
+        let token = token.map_err(|error| stop(op, "Failed to get a login for the VMs", error))?;
+        let login = Credentials::new(own.user, token);
+        let login = login.map_err(|error| Halt::Fail { cause: format!("the login: {error}").into() })?;
+        op.input.login = Some(login.text());
+        done()
+    }
+}

@@ -1,0 +1,111 @@
+//! `serverless.delete`: marks the document of a runtime, removes its service and its machines, makes sure that they
+//! are gone, and only then forgets them. What is missing already is no obstacle.
+
+mod confirm_gone;
+mod delete_document;
+mod mark_document;
+mod terminate_machines;
+mod undeploy_service;
+
+use std::collections::BTreeSet;
+
+use drivers::opennebula::Credentials;
+use engine::Timestamp;
+use engine::prelude::*;
+use engine::store::Portrait;
+
+use super::errand::{self, Input};
+use super::refusal::Refusal;
+use super::report::Answers;
+use super::runtime::Runtime;
+use super::settings::Serverless;
+use super::{DELETE, marks, view};
+use crate::drivers::Drivers;
+
+pub struct Delete;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    pub document: i32,
+    /// Nothing where the document names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<i32>,
+    /// The machines that the document names.
+    #[serde(default)]
+    pub machines: BTreeSet<i32>,
+    /// The token of the operation that made the runtime, where it was one of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
+}
+
+/// What the steps learned.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marked_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<i32>,
+    /// Every machine that was ever seen.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub machines: BTreeSet<i32>,
+    /// Whether all machines have been looked for.
+    #[serde(default)]
+    surveyed: bool,
+    #[serde(default)]
+    confirmed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+}
+
+impl Workflow for Delete {
+    const KIND: &'static str = DELETE;
+    const ABOUT: &'static str = "Removes a serverless runtime from OpenNebula.";
+    type Params = Params;
+    type State = State;
+    type Input = Input;
+
+    fn parting(op: &Operation<Delete>) -> Option<Portrait> {
+        errand::parting(op)
+    }
+}
+
+impl Answers for Delete {
+    fn refusal(state: &mut State) -> &mut Option<Refusal> {
+        &mut state.refusal
+    }
+}
+
+/// Finds the runtime. Reads the document and nothing else: whatever else is missing must not keep it alive.
+pub async fn prepare(serverless: &Serverless, credentials: &Credentials, id: i32) -> Result<Params, Refusal> {
+    let document = view::document(serverless, credentials, id).await?;
+    let token = marks::token(&document).map(str::to_owned);
+    let Ok(runtime) = Runtime::stored(&document) else {
+        return Ok(Params { document: id, service: None, machines: BTreeSet::new(), token });
+    };
+    let machines = runtime.roles().filter_map(|role| runtime.vm_id(role)).collect();
+    Ok(Params { document: id, service: runtime.service_id(), machines, token })
+}
+
+/// How long the removal has been going on.
+fn going_on_for(op: &Operation<Delete>) -> Duration {
+    op.state.marked_at.map_or(Duration::ZERO, |at| op.now().since(at))
+}
+
+fn failed(op: &Operation<Delete>) -> String {
+    match op.state.service {
+        Some(service) => format!("Failed to delete Serverless Runtime Service {service}"),
+        None => "Failed to delete Serverless Runtime".to_owned(),
+    }
+}
+
+/// The table of steps and weights.
+pub fn plan(drivers: &Drivers) -> Plan<Delete> {
+    let serverless = &drivers.serverless;
+    Plan::new(OnFailure::Leave)
+        .step(10, mark_document::MarkDocument::new(serverless))
+        .step(20, undeploy_service::UndeployService::new(serverless))
+        .step(30, terminate_machines::TerminateMachines::new(serverless))
+        .step(40, confirm_gone::ConfirmGone::new(serverless))
+        .step(50, delete_document::DeleteDocument::new(serverless))
+}

@@ -1,0 +1,129 @@
+//! The record of an operation's resource: the caller's credentials, sealed, for as long as the operation needs them.
+//!
+//! What is known about a runtime is in OpenNebula. A record has room for one operation only, so a command on a
+//! runtime that another one works on is refused as busy and never queues: its credentials would take the place of
+//! those that the running operation still needs.
+
+use drivers::opennebula::Credentials;
+use engine::prelude::*;
+use engine::secret::Sealer;
+use engine::store::{Expect, Portrait};
+use engine::{Accepted, Alongside, Command, Engine, SubmitError, Timestamp};
+use serde_json::Value;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Errand {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    credentials: Option<Sealed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gone_at: Option<Timestamp>,
+}
+
+impl Resource for Errand {
+    const KIND: &'static str = "serverless";
+
+    fn labels(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn gone_at(&self) -> Option<Timestamp> {
+        self.gone_at
+    }
+}
+
+impl Errand {
+    pub fn new(sealer: &Sealer, credentials: &Credentials) -> Errand {
+        Errand { credentials: Some(sealer.seal(&credentials.text())), gone_at: None }
+    }
+
+    /// The name under which operations on a runtime exclude each other.
+    pub fn resource(document: i32) -> String {
+        format!("serverless:{document}")
+    }
+
+    /// The same for a runtime that has no document yet. The name is different for every request.
+    pub fn resource_of_new(name: &str) -> String {
+        format!("serverless:new:{name}")
+    }
+
+    /// The name between which work is shared fairly.
+    pub fn tenant(user: &str) -> String {
+        format!("opennebula:{user}")
+    }
+}
+
+/// What somebody asks for, with the credentials to do it.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    pub workflow: &'a str,
+    pub resource: String,
+    pub params: Value,
+    pub credentials: &'a Credentials,
+    pub idempotency_key: Option<String>,
+}
+
+/// How often to look again when somebody else has written the record in the meantime.
+const LOOKS_MAX: u32 = 5;
+
+/// Begins an operation, and hands it the credentials in the same commit.
+pub async fn accept(engine: &Engine, request: &Request<'_>) -> Result<Accepted, SubmitError> {
+    let tenant = Errand::tenant(&request.credentials.user);
+    let errand = Errand::new(&engine.sealer(&tenant, &request.resource), request.credentials);
+    let portrait = errand.portrait().map_err(SubmitError::Invalid)?;
+    let mut looks = 0;
+    loop {
+        looks += 1;
+        let row = engine.resource(&request.resource).await?;
+        let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
+        let command = Command {
+            workflow: request.workflow.to_owned(),
+            tenant: tenant.clone(),
+            resource: Some(request.resource.clone()),
+            params: request.params.clone(),
+            by: tenant.clone(),
+            idempotency_key: request.idempotency_key.clone(),
+            queue: false,
+        };
+        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
+        match engine.accept(command, along).await {
+            Err(SubmitError::Changed) if looks < LOOKS_MAX => {}
+            answer => return answer,
+        }
+    }
+}
+
+/// What one pass of a serverless workflow puts together.
+#[derive(Debug, Default)]
+pub struct Input {
+    credentials: Option<Credentials>,
+    /// The document was made in this pass, so nothing can stand for it yet.
+    pub(super) document_is_new: bool,
+    /// A login for the machines of this runtime.
+    pub(super) login: Option<SecretString>,
+}
+
+/// On whose behalf the operation works.
+pub(super) async fn credentials<W>(op: &mut Operation<W>) -> Result<Credentials, Halt>
+where
+    W: Workflow<Input = Input>,
+{
+    if let Some(credentials) = &op.input.credentials {
+        return Ok(credentials.clone());
+    }
+    let sealed = op.subject::<Errand>().await?.and_then(|errand| errand.credentials);
+    let sealed = sealed.ok_or_else(|| fail_with("its credentials are not kept any longer; ask again"))?;
+    // The text is a secret, so the error must not quote it.
+    let credentials = Credentials::parse(&op.open(&sealed)?)
+        .map_err(|_| fail_with("its credentials cannot be read; ask again"))?;
+    op.input.credentials = Some(credentials.clone());
+    Ok(credentials)
+}
+
+/// The record of an operation that is over.
+pub(super) fn parting<W: Workflow>(op: &Operation<W>) -> Option<Portrait> {
+    Errand { credentials: None, gone_at: Some(op.now()) }.portrait().ok()
+}
+
+pub(super) fn fail_with(cause: impl Into<String>) -> Halt {
+    Halt::Fail { cause: cause.into().into() }
+}

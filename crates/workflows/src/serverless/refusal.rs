@@ -1,0 +1,117 @@
+//! What a caller is told when something cannot be done: a status, a short text and what lies behind it.
+
+use drivers::opennebula::{NebulaError, Refusal as Kind};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::json::{Json, Members};
+
+/// Kept in the state of an operation that failed, so it never holds a secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Refusal {
+    pub status: u16,
+    pub error: String,
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub message: Json,
+    /// Whether the same may work in a moment.
+    #[serde(skip)]
+    pub(super) may_heal: bool,
+}
+
+impl Refusal {
+    pub fn new(status: u16, error: impl Into<String>, message: impl Into<Json>) -> Refusal {
+        Refusal { status, error: error.into(), message: message.into(), may_heal: false }
+    }
+
+    /// The runtime does not exist, or not for this caller.
+    pub fn not_found() -> Refusal {
+        Refusal::new(404, "Serverless Runtime not found", "")
+    }
+
+    /// What was sent cannot be a runtime.
+    pub fn invalid(message: impl Into<Json>) -> Refusal {
+        Refusal::new(400, "Invalid Serverless Runtime specification", message)
+    }
+
+    /// What OpenNebula said, with the status that callers know for it.
+    pub fn of(error: impl Into<String>, cause: &NebulaError) -> Refusal {
+        let (status, message) = match cause {
+            NebulaError::Refused { kind, message, .. } => (status(*kind), message.clone()),
+            NebulaError::TimedOut { .. } => (504, cause.to_string()),
+            NebulaError::Unreachable { .. } | NebulaError::Electing { .. } => (503, cause.to_string()),
+            NebulaError::Broken { .. } => (500, cause.to_string()),
+        };
+        Refusal { may_heal: cause.may_heal(), ..Refusal::new(status, error, message) }
+    }
+
+    /// The body of the answer.
+    pub fn body(&self) -> String {
+        let members: Members = [
+            ("error".to_owned(), Json::from(self.error.as_str())),
+            ("message".to_owned(), self.message.clone()),
+        ]
+        .into_iter()
+        .collect();
+        Json::from(members).to_string()
+    }
+
+    /// The same with one more sentence, where there is room for one.
+    #[must_use]
+    pub(super) fn and(mut self, more: &str) -> Refusal {
+        if let Json::Text(text) = &mut self.message {
+            *text = if text.is_empty() { more.to_owned() } else { format!("{text}; {more}") };
+        }
+        self
+    }
+}
+
+fn status(kind: Kind) -> u16 {
+    match kind {
+        Kind::Authentication => 401,
+        Kind::Authorization => 403,
+        Kind::NotFound => 404,
+        Kind::Allocate => 422,
+        Kind::Locked => 423,
+        Kind::Action | Kind::Api | Kind::Internal | Kind::Other(_) => 500,
+    }
+}
+
+/// As text, because what is saved does not keep the order of members.
+fn as_text<S: Serializer>(json: &Json, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&json.to_string())
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+    Json::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_keeps_the_order_of_its_message_when_it_is_saved() {
+        let message = Json::parse(r#"[{"timestamp":1,"severity":"E","message":"no"}]"#).unwrap();
+        let refusal = Refusal::new(500, "it failed", message);
+        let saved = serde_json::to_value(&refusal).unwrap();
+        let read: Refusal = serde_json::from_value(saved).unwrap();
+        assert_eq!(read, refusal);
+        let body = r#"{"error":"it failed","message":[{"timestamp":1,"severity":"E","message":"no"}]}"#;
+        assert_eq!(read.body(), body);
+    }
+
+    #[test]
+    fn what_is_wrong_on_the_far_side_has_a_status_that_callers_know() {
+        let refused = |kind| NebulaError::Refused { service: "oned", kind, message: "no".into() };
+        let known = [
+            (refused(Kind::Authentication), 401),
+            (refused(Kind::Authorization), 403),
+            (refused(Kind::NotFound), 404),
+            (refused(Kind::Locked), 423),
+            (refused(Kind::Internal), 500),
+        ];
+        for (error, status) in known {
+            let refusal = Refusal::of("it failed", &error);
+            assert_eq!((refusal.status, refusal.message), (status, Json::from("no")), "{error:?}");
+        }
+    }
+}
