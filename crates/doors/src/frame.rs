@@ -16,6 +16,11 @@ use crate::problem::Problem;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_CHARS_MAX: usize = 64;
+
+/// In a response that has no other headers than its callers know, and an id.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plain;
+
 /// The one label for all paths that do not exist, however many somebody tries.
 const OTHER: &str = "other";
 
@@ -30,7 +35,8 @@ pub(crate) async fn frame(State(hall): State<Shared>, mut request: Request, next
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         response = problem.respond(Some(&id.0));
     }
-    finish_headers(response.headers_mut(), &id);
+    let is_plain = response.extensions_mut().remove::<Plain>().is_some();
+    finish_headers(response.headers_mut(), &id, is_plain);
     let status = response.status().as_u16();
     let took = hall.engine.now().since(began);
     hall.meter.answered(label(&method), &route, status, took);
@@ -54,9 +60,12 @@ fn request_id(headers: &HeaderMap) -> RequestId {
     RequestId(given.map_or_else(|| format!("{:016x}", rand::random::<u64>()), str::to_owned))
 }
 
-fn finish_headers(headers: &mut HeaderMap, id: &RequestId) {
+fn finish_headers(headers: &mut HeaderMap, id: &RequestId, is_plain: bool) {
     headers.insert(X_REQUEST_ID, id.header());
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if is_plain {
+        return;
+    }
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");

@@ -12,6 +12,7 @@ use crate::auth::{Bearers, TokenCache};
 use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
 use crate::osb::OsbSettings;
+use crate::serverless::ServerlessDoor;
 
 /// Everything the doors need to open.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct Doors {
     pub catalog: Option<Arc<Catalog>>,
     /// Who vouches for bearer tokens that are not ours.
     pub bearers: Option<Arc<dyn Bearers>>,
+    /// Where serverless runtimes come from; without it there are none.
+    pub serverless: Option<ServerlessDoor>,
     /// Cancelled when the process stops: event streams end then, so that connections can close.
     pub closing: CancellationToken,
 }
@@ -64,6 +67,7 @@ pub(crate) struct Hall {
     pub(crate) settings: DoorSettings,
     pub(crate) catalog: Option<Arc<Catalog>>,
     pub(crate) bearers: Option<Arc<dyn Bearers>>,
+    pub(crate) serverless: Option<ServerlessDoor>,
     pub(crate) closing: CancellationToken,
     pub(crate) tokens: TokenCache,
     pub(crate) watchers: Watchers,
@@ -74,10 +78,21 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors { engine, access, meter, settings, catalog, bearers, closing } = doors;
+        let Doors { engine, access, meter, settings, catalog, bearers, serverless, closing } = doors;
         let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
         let tokens = TokenCache::default();
-        Arc::new(Hall { engine, access, meter, settings, catalog, bearers, closing, tokens, watchers })
+        Arc::new(Hall {
+            engine,
+            access,
+            meter,
+            settings,
+            catalog,
+            bearers,
+            serverless,
+            closing,
+            tokens,
+            watchers,
+        })
     }
 }
 

@@ -1,7 +1,10 @@
-//! The APIs in front of the engine: operations, runtimes, and the service broker.
+//! The APIs in front of the engine: operations, runtimes, the service broker, and serverless runtimes.
 //!
 //! A door parses, authorises, submits or reads. It never talks to a driver and never waits on a worker: it
 //! watches rows. Who may do what is one table, [`rights::RIGHTS`]; what can go wrong is one list, [`Code`].
+//!
+//! One door is different: `OpenNebula` keeps the serverless runtimes and their users, so [`serverless`] reads
+//! there, through the workflows.
 
 mod audit;
 mod auth;
@@ -24,6 +27,7 @@ pub mod rights;
 mod router;
 mod runtimes;
 mod sentence;
+pub mod serverless;
 pub mod tokens;
 pub mod wire;
 

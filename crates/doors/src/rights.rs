@@ -24,7 +24,7 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 33] = {
+pub static RIGHTS: [Right; 34] = {
     use Needs::{Nothing, ReaderUnlessPublic};
     const READER: Needs = Needs::Role(Role::Reader);
     const OPERATOR: Needs = Needs::Role(Role::Operator);
@@ -61,6 +61,7 @@ pub static RIGHTS: [Right; 33] = {
         look("/metrics", ReaderUnlessPublic),
         look("/openapi.json", Nothing),
         look("/openapi/osb.json", Nothing),
+        look("/openapi/serverless.json", Nothing),
         look("/errors", Nothing),
         look("/errors/{code}", Nothing),
     ]

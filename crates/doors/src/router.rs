@@ -18,7 +18,7 @@ use crate::frame::frame;
 use crate::guard::guard;
 use crate::hall::{Doors, Hall, Shared};
 use crate::problem::Problem;
-use crate::{audit, errors, health, metrics, openapi, operations, osb, runtimes, tokens};
+use crate::{audit, errors, health, metrics, openapi, operations, osb, runtimes, serverless, tokens};
 
 /// All doors, ready to be served.
 ///
@@ -35,11 +35,9 @@ pub fn router(doors: Doors) -> Router {
         .layer(from_fn_with_state(Shared::clone(&hall), guard))
         .layer(CatchPanicLayer::custom(broken))
         .with_state(Shared::clone(&hall));
-    // The broker has a guard of its own, which speaks the words of its specification.
-    let all = match osb::router(&hall) {
-        Some(broker) => own.merge(broker),
-        None => own,
-    };
+    // These have guards of their own, which speak the words that their callers know.
+    let others = [osb::router(&hall), serverless::router(&hall)];
+    let all = others.into_iter().flatten().fold(own, Router::merge);
     all.layer(from_fn_with_state(hall, frame))
         .layer(SetSensitiveRequestHeadersLayer::new(once(AUTHORIZATION)))
 }
@@ -75,6 +73,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(openapi::openapi_json))
         .routes(routes!(osb::openapi::osb_json))
+        .routes(routes!(serverless::openapi::serverless_json))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::show_error))
 }

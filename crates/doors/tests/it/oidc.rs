@@ -275,6 +275,7 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
         settings: settings(),
         catalog: None,
         bearers: Some(bearers),
+        serverless: None,
         closing: base.closing.clone(),
     });
     World { router, ..base }

@@ -75,6 +75,7 @@ pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
         settings,
         catalog: Some(Arc::new(Catalog::parse(CATALOG).unwrap())),
         bearers: None,
+        serverless: None,
         closing: CancellationToken::new(),
     };
     let issued = tokens::issue(&*store, "cf", Role::Broker, clock.now(), None).await.unwrap();

@@ -111,6 +111,7 @@ pub(crate) async fn runtimes() -> Runtimes {
         settings: settings(),
         catalog: Some(CATALOG.clone()),
         bearers: None,
+        serverless: None,
         closing: base.closing.clone(),
     });
     Runtimes { world: World { engine, router, ..base }, script }

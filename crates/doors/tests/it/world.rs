@@ -86,6 +86,7 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
         settings,
         catalog: None,
         bearers: None,
+        serverless: None,
         closing: closing.clone(),
     };
     let now = clock.now();

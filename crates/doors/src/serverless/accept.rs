@@ -1,0 +1,71 @@
+//! Hands operations to the engine, with the credentials of who asked for them.
+
+use engine::{Accepted, OperationId, SubmitError};
+use serde::Serialize;
+use tracing::warn;
+use workflows::serverless::errand::{self, Errand, Request};
+use workflows::serverless::{Credentials, DELETE, Refusal, UPDATE};
+
+use super::Counter;
+use super::answer::{Refused, broken};
+
+/// An operation to be accepted.
+pub(super) struct Order<'a, P> {
+    pub(super) workflow: &'static str,
+    pub(super) resource: String,
+    pub(super) params: &'a P,
+    pub(super) credentials: &'a Credentials,
+    pub(super) key: Option<String>,
+}
+
+/// What became of an order.
+pub(super) enum Taken {
+    Accepted(Accepted),
+    /// This operation works on the same runtime.
+    Busy(OperationId),
+    /// The key stands for something else.
+    KeyReused,
+}
+
+impl Counter {
+    pub(super) async fn accept<P: Serialize + Sync>(&self, order: Order<'_, P>) -> Result<Taken, Refused> {
+        let Order { workflow, resource, params, credentials, key } = order;
+        let params = serde_json::to_value(params).map_err(|error| broken(&error.to_string()))?;
+        let request = Request { workflow, resource, params, credentials, idempotency_key: key };
+        match errand::accept(&self.hall.engine, &request).await {
+            Ok(accepted) => Ok(Taken::Accepted(accepted)),
+            Err(SubmitError::Busy { operation }) => Ok(Taken::Busy(operation)),
+            Err(SubmitError::KeyReused) => Ok(Taken::KeyReused),
+            Err(SubmitError::Changed) => {
+                Err(Refused::busy("others are changing it at this moment".to_owned()))
+            }
+            Err(SubmitError::Store(error)) => Err(error.into()),
+            // The text may repeat what was sent.
+            Err(SubmitError::Invalid(_) | SubmitError::UnknownWorkflow { .. }) => {
+                warn!(workflow, "the engine does not accept what the serverless door has checked");
+                Err(broken("the engine does not accept an operation"))
+            }
+        }
+    }
+
+    /// Who OpenNebula says it is, which is whose operations these are.
+    pub(super) async fn tenant(&self, credentials: &Credentials) -> Result<String, Refused> {
+        let user = self.door.serverless.nebula.user(credentials).await;
+        let user = user.map_err(|error| Refusal::of("Failed to read the user", &error))?;
+        Ok(Errand::tenant(&user.name))
+    }
+
+    pub(super) async fn workflow_of(&self, operation: OperationId) -> Result<Option<String>, Refused> {
+        Ok(self.hall.engine.inspect(operation).await?.map(|found| found.shown.summary.workflow))
+    }
+
+    /// What another operation does, for who has to wait for it.
+    pub(super) async fn doing(&self, operation: OperationId) -> Result<String, Refused> {
+        let what = match self.workflow_of(operation).await?.as_deref() {
+            Some(UPDATE) => "UPDATING: it is being updated",
+            Some(DELETE) => "it is being deleted",
+            _ => "it is being changed",
+        };
+        Ok(format!("{what}, by the operation {operation}"))
+    }
+}

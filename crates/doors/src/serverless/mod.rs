@@ -1,0 +1,90 @@
+//! The door for serverless runtimes: devices ask here for functions, in the words that they know from the
+//! COGNIT Provisioning Engine.
+//!
+//! OpenNebula keeps the users, and the runtimes too. Whoever asks is asked for nothing but what OpenNebula
+//! takes, and whatever is refused there is refused here with its text.
+
+mod accept;
+mod answer;
+mod auth;
+mod body;
+mod create;
+mod delete;
+mod enter;
+mod info;
+mod journal;
+mod key;
+mod list;
+pub(crate) mod openapi;
+mod operation;
+mod outcome;
+mod place;
+mod query;
+mod router;
+mod show;
+mod update;
+mod watch;
+pub mod wire;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use workflows::serverless::Serverless;
+
+pub use openapi::openapi;
+pub(crate) use router::router;
+
+use crate::hall::Shared;
+
+/// The version that clients of the engine whose place this takes know, and check.
+pub const VERSION: &str = "1.3.3";
+/// Every runtime fits many times over.
+const BODY_LIMIT_BYTES: usize = 64 * 1024;
+/// What a call may take beyond the time that OpenNebula has for it.
+const GRACE: Duration = Duration::from_secs(5);
+/// Devices give up after a minute, and a slow body is part of it.
+const BODY_WAIT: Duration = Duration::from_secs(10);
+
+/// Everything this door needs to open.
+#[derive(Clone)]
+pub struct ServerlessDoor {
+    pub serverless: Arc<Serverless>,
+    /// What `/server/config` shows to everybody.
+    pub config: Value,
+    /// What `/server/version` says.
+    pub version: String,
+    /// The largest body that is read.
+    pub body_limit_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_wait: Duration,
+    /// How much longer than OpenNebula's own time a call is kept waiting.
+    pub grace: Duration,
+}
+
+impl ServerlessDoor {
+    pub fn new(serverless: Arc<Serverless>, config: Value) -> ServerlessDoor {
+        ServerlessDoor {
+            serverless,
+            config,
+            version: VERSION.to_owned(),
+            body_limit_bytes: BODY_LIMIT_BYTES,
+            body_wait: BODY_WAIT,
+            grace: GRACE,
+        }
+    }
+
+    /// How long a caller is kept waiting for an operation.
+    fn patience(&self) -> Duration {
+        self.serverless.settings.timeout + self.grace
+    }
+}
+
+/// What all requests to this door share.
+pub(crate) struct Counter {
+    hall: Shared,
+    door: ServerlessDoor,
+}
+
+/// How handlers get it.
+type Desk = Arc<Counter>;

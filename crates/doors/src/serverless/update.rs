@@ -1,0 +1,55 @@
+//! `PUT /serverless-runtimes/{id}`
+
+use axum::extract::State;
+use workflows::serverless::{Errand, UPDATE, update as workflow};
+
+use super::accept::{Order, Taken};
+use super::answer::{Answer, Refused};
+use super::auth::Claim;
+use super::body::Sent;
+use super::key::Manner;
+use super::place::RuntimeId;
+use super::wire::Action;
+use super::{Desk, journal, operation, outcome, wire};
+
+/// Changes a runtime. What is left out stays as it is.
+///
+/// The answer comes when everything is changed. What fails half way is changed back.
+#[utoipa::path(
+    put, path = "/serverless-runtimes/{id}", tag = "runtimes", operation_id = "update",
+    params(("Prefer" = Option<String>, Header, description = "`respond-async` for an answer at once.")),
+    request_body = wire::Envelope,
+    responses(
+        (status = OK, body = wire::Envelope, description = "The runtime as it is now."),
+        (status = ACCEPTED, body = wire::Progress, description = "It is being changed.",
+         headers(("location" = String, description = "The path of the operation."),
+                 ("preference-applied" = String, description = "`respond-async`"))),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "A disk cannot shrink."),
+        (status = LOCKED, body = wire::Error, description = "It is not running, or somebody else changes it."),
+    )
+)]
+pub(super) async fn update(
+    State(desk): State<Desk>,
+    Claim(credentials): Claim,
+    RuntimeId(id): RuntimeId,
+    manner: Manner,
+    Sent(body): Sent,
+) -> Result<Answer, Refused> {
+    journal::received("Update a Serverless Runtime");
+    let began = desk.hall.engine.now();
+    let params = workflow::prepare(&desk.door.serverless, &credentials, id, &body).await?;
+    let resource = Errand::resource(id);
+    let order = Order { workflow: UPDATE, resource, params: &params, credentials: &credentials, key: None };
+    let operation = match desk.accept(order).await? {
+        Taken::Accepted(accepted) => accepted.id,
+        Taken::Busy(other) => return Err(Refused::busy(desk.doing(other).await?)),
+        Taken::KeyReused => return Err(Refused::key_reused()),
+    };
+    if manner.is_async {
+        return operation::under_way(operation, Action::Update);
+    }
+    match desk.wait_for(operation, began).await? {
+        Some(found) => outcome::answer(&found, Action::Update),
+        None => Err(Refused::takes_long("Serverless Runtime is stuck while it is updated", operation)),
+    }
+}

@@ -1,0 +1,47 @@
+//! Waits for an operation on behalf of a caller who wants the result at once: it watches the rows.
+
+use engine::{Inspection, OperationId, Phase, Timestamp};
+use tokio::time::{sleep, timeout};
+
+use super::Counter;
+use super::answer::{Refused, broken};
+
+impl Counter {
+    /// Returns when the operation is over, or cannot go on without a person. `None` when that takes longer than
+    /// a caller may be kept waiting who asked at this moment.
+    pub(super) async fn wait_for(
+        &self,
+        operation: OperationId,
+        began: Timestamp,
+    ) -> Result<Option<Inspection>, Refused> {
+        let left = self.door.patience().saturating_sub(self.hall.engine.now().since(began));
+        let over = timeout(left, self.watch(operation));
+        tokio::select! {
+            over = over => over.map_or(Ok(None), |over| over.map(Some)),
+            () = self.hall.closing.cancelled() => Err(Refused::stopping(operation)),
+        }
+    }
+
+    async fn watch(&self, operation: OperationId) -> Result<Inspection, Refused> {
+        let poll = self.hall.settings.stream_poll;
+        let mut bell = self.hall.watchers.watch(operation);
+        loop {
+            let found = self.hall.engine.inspect(operation).await?;
+            let found = found.ok_or_else(|| broken("an operation is gone before it is over"))?;
+            if is_settled(&found) {
+                return Ok(found);
+            }
+            // Another node may have the operation, and nobody here is told.
+            match &mut bell {
+                Some(bell) => drop(timeout(poll, bell.rings()).await),
+                None => sleep(poll).await,
+            }
+        }
+    }
+}
+
+fn is_settled(found: &Inspection) -> bool {
+    let summary = &found.shown.summary;
+    // One that is stuck and was just asked for something has not heard it yet.
+    summary.phase.is_final() || (summary.phase == Phase::Stuck && summary.wish.is_none())
+}

@@ -1,0 +1,173 @@
+//! What devices send and get. Members that nobody knows are taken along, as the engine whose place this takes
+//! does it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+use workflows::serverless::Refusal;
+
+/// Why something was not done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Error)]
+pub struct Error {
+    /// What went wrong.
+    #[schema(example = "Serverless Runtime not found")]
+    pub error: String,
+    /// What OpenNebula said, or what to do: a text, a list or an object.
+    #[schema(value_type = Value)]
+    pub message: Value,
+}
+
+impl Error {
+    pub(super) fn of(refusal: &Refusal) -> Error {
+        let message = serde_json::to_value(&refusal.message).unwrap_or_default();
+        Error { error: refusal.error.clone(), message }
+    }
+}
+
+/// A runtime under its one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Envelope {
+    #[serde(rename = "SERVERLESS_RUNTIME")]
+    #[schema(rename = "SERVERLESS_RUNTIME")]
+    pub serverless_runtime: ServerlessRuntime,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct ServerlessRuntime {
+    /// Made up if it is left out.
+    #[schema(max_length = 128)]
+    pub name: Option<String>,
+    /// Not looked at in a request.
+    pub id: Option<i32>,
+    pub faas: Function,
+    /// Without it, or with an empty flavour in it, there is none.
+    pub daas: Option<Function>,
+    pub scheduling: Option<Scheduling>,
+    pub device_info: Option<DeviceInfo>,
+    /// Not looked at in a request.
+    pub service_id: Option<i32>,
+}
+
+/// A virtual machine that runs functions, or that keeps data for them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Function {
+    /// May be empty in an update.
+    #[schema(example = "Function")]
+    pub flavour: String,
+    /// Logical cores.
+    #[schema(minimum = 1)]
+    pub cpu: Option<u32>,
+    /// Megabytes.
+    #[schema(minimum = 1)]
+    pub memory: Option<u32>,
+    /// Megabytes. It can only grow.
+    #[schema(minimum = 1)]
+    pub disk_size: Option<u32>,
+    /// Not looked at in a request.
+    pub vm_id: Option<i32>,
+    /// Not looked at in a request.
+    pub state: Option<State>,
+    /// The address, without a scheme and without a port. Not looked at in a request.
+    pub endpoint: Option<String>,
+    /// Why the state is `ERROR`. Not looked at in a request.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = State)]
+pub enum State {
+    Pending,
+    Running,
+    Updating,
+    Error,
+}
+
+impl State {
+    pub const ALL: [&'static str; 4] = ["PENDING", "RUNNING", "UPDATING", "ERROR"];
+}
+
+/// Where a runtime should be. It is echoed as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Scheduling {
+    /// Becomes `SCHED_RANK`.
+    pub policy: Option<String>,
+    /// Becomes `SCHED_REQUIREMENTS`.
+    pub requirements: Option<String>,
+}
+
+/// What is known about the device. It is echoed as it was sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct DeviceInfo {
+    /// Seconds.
+    pub latency_to_pe: Option<f64>,
+    pub geographic_location: Option<String>,
+}
+
+/// A page of runtimes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Listing {
+    pub serverless_runtimes: Vec<ServerlessRuntime>,
+}
+
+/// An operation under its one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Progress {
+    #[serde(rename = "OPERATION")]
+    #[schema(rename = "OPERATION")]
+    pub operation: Operation,
+}
+
+/// What became of a request that did not wait.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[schema(as = ServerlessOperation, rename_all = "SCREAMING_SNAKE_CASE")]
+pub struct Operation {
+    pub id: Uuid,
+    pub action: Action,
+    pub state: OperationState,
+    /// What it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The status of the answer that the request would have got, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(example = 201)]
+    pub status: Option<u16>,
+    /// The path of the runtime, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<String>,
+    /// The error that the request would have got.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Error>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = ServerlessAction)]
+pub enum Action {
+    Create,
+    Update,
+    Delete,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+#[schema(as = ServerlessOperationState)]
+pub enum OperationState {
+    Running,
+    Succeeded,
+    /// What it made was taken back, unless it was a delete.
+    Failed,
+}

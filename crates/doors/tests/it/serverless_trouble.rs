@@ -1,0 +1,108 @@
+//! What devices are told when something takes too long, goes away or breaks.
+
+use std::time::Duration;
+
+use engine::store::Query;
+use serde_json::json;
+
+use crate::serverless_lives::over;
+use crate::serverless_world::{RUNTIMES, Wishes, function, nebula, nebula_with};
+use crate::shaky_store::Mood;
+
+#[tokio::test]
+async fn a_removal_that_takes_long_is_answered_and_goes_on() {
+    let mut wishes = Wishes { grace: Duration::ZERO, ..Wishes::default() };
+    wishes.settings.timeout = Duration::from_secs(2);
+    let world = nebula_with(wishes).await;
+    let id = world.running(&function("Function")).await;
+    world.tell("/opennebula/pace", &json!({"terminate_ms": 60_000})).await;
+    let removed = world.delete(id).await;
+    assert_eq!(removed.status, 204);
+    world.get(id).await.is(404, "Serverless Runtime not found");
+    let query = Query { workflow: Some("serverless.delete".into()), limit: 9, ..Query::default() };
+    let operations = world.engine.list(&query).await.unwrap();
+    assert!(operations.len() == 1 && !operations[0].phase.is_final(), "{operations:?}");
+}
+
+#[tokio::test]
+async fn a_runtime_that_nobody_makes_in_time_is_not_made_at_all() {
+    let mut wishes = Wishes { works: false, grace: Duration::from_millis(50), ..Wishes::default() };
+    wishes.settings.timeout = Duration::from_millis(50);
+    let world = nebula_with(wishes).await;
+    let answer = world.post(&function("Function")).await;
+    assert_eq!(answer.status, 504, "{}", answer.text);
+    let path = answer.json["message"].as_str().unwrap().split(' ').next_back().unwrap();
+    world.engine.start(None).await.unwrap();
+    let operation = over(&world, path).await;
+    assert_eq!(operation["STATE"], "FAILED", "{operation}");
+    world.is_empty_soon().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_changes_nothing() {
+    let world = nebula().await;
+    world
+        .tell("/faults", &json!({"system": "oneflow", "kind": "latency", "latency_ms": 200, "times": 1}))
+        .await;
+    let body = function("Function");
+    let call = world.post(&body);
+    assert!(tokio::time::timeout(Duration::from_millis(20), call).await.is_err());
+    for _ in 0..1000 {
+        let answer = world.ask("GET", RUNTIMES).send().await;
+        if answer.json["SERVERLESS_RUNTIMES"][0]["SERVICE_ID"].is_i64() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the runtime was never made");
+}
+
+#[tokio::test]
+async fn a_far_side_that_is_away_is_not_the_callers_fault() {
+    let world = nebula().await;
+    let id = world.made(&function("Function")).await;
+    let rows = world.rows().await;
+    for system in ["oned", "oneflow"] {
+        world.tell("/faults", &json!({"system": system, "kind": "drop_before", "times": 0})).await;
+    }
+    for answer in [world.get(id).await, world.post(&function("Function")).await, world.delete(id).await] {
+        assert_eq!(answer.status, 503, "{}", answer.text);
+    }
+    assert_eq!(world.rows().await, rows);
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_said_and_shown_runtimes_do_not_need_it() {
+    let world = nebula().await;
+    let id = world.made(&function("Function")).await;
+    for (mood, status) in [(Mood::Down, 503), (Mood::Full, 503), (Mood::Refusing, 500)] {
+        world.store.be(mood);
+        let refused = [world.post(&function("Function")).await, world.delete(id).await];
+        assert_eq!(world.get(id).await.status, 200);
+        world.store.be(Mood::Well);
+        for answer in refused {
+            assert_eq!(answer.status, status, "{mood:?}: {}", answer.text);
+            assert!(
+                !answer.text.contains("10.0.0.5") && !answer.text.contains("secret_plan"),
+                "{}",
+                answer.text
+            );
+        }
+    }
+    assert_eq!(world.delete(id).await.status, 204);
+    world.is_empty_soon().await;
+}
+
+#[tokio::test]
+async fn whoever_waits_is_told_when_the_engine_stops() {
+    let world = nebula_with(Wishes { works: false, ..Wishes::default() }).await;
+    let body = function("Function");
+    let (answer, ()) = tokio::join!(world.post(&body), async {
+        while world.rows().await.0 == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        world.closing.cancel();
+    });
+    answer.is(503, "Service unavailable");
+    assert!(answer.json["message"].as_str().unwrap().contains("/serverless-runtimes/operations/"));
+}
