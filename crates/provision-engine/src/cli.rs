@@ -9,7 +9,7 @@ use crate::cmd::{
     background, bench, catalog, check, completions, config, demo, explain, instances, keys, man, migrate,
     operations,
 };
-use crate::cmd::{plan, sandbox, serve, tokens};
+use crate::cmd::{plan, sandbox, serve, serverless, tokens};
 use crate::config::{Config, ConfigError, Warning};
 use crate::output::Format;
 
@@ -48,6 +48,10 @@ pub(crate) struct Global {
     /// The configuration file; `config reference` says where it is looked for
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    /// The `engine.conf` to read below it; else that of the installation, if there is one
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) engine_conf: Option<PathBuf>,
 
     /// The directory in which the engine keeps everything
     #[arg(long, global = true, value_name = "DIR")]
@@ -93,6 +97,7 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     Catalog(catalog::CatalogArgs),
     Instances(instances::InstancesArgs),
+    Serverless(serverless::ServerlessArgs),
     Plan(plan::PlanArgs),
     Steps(plan::StepsArgs),
     Keys(keys::KeysArgs),
@@ -115,16 +120,23 @@ impl Global {
         for (path, value) in [("data_dir", &self.data_dir), ("log.level", &self.log_level)] {
             flags.extend(value.as_ref().map(|value| (path.to_owned(), value.clone())));
         }
-        Config::load(self.config.as_deref(), crate::config::environment(), &flags)
+        let (config, engine_conf) = (self.config.as_deref(), self.engine_conf.as_deref());
+        Config::load_installed(config, engine_conf, crate::config::environment(), &flags)
     }
 
     /// The same flags for another process of this program.
     pub(crate) fn pass_on(&self) -> Vec<OsString> {
         let mut arguments = Vec::new();
-        let config = self.config.as_ref().map(|path| path.clone().into_os_string());
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.clone().into_os_string());
         let data_dir = self.data_dir.as_ref().map(OsString::from);
         let log_level = self.log_level.as_ref().map(OsString::from);
-        for (flag, value) in [("--config", config), ("--data-dir", data_dir), ("--log-level", log_level)] {
+        let flags = [
+            ("--config", path(&self.config)),
+            ("--engine-conf", path(&self.engine_conf)),
+            ("--data-dir", data_dir),
+            ("--log-level", log_level),
+        ];
+        for (flag, value) in flags {
             arguments.extend(value.into_iter().flat_map(|value| [flag.into(), value]));
         }
         arguments

@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
+mod device;
 pub(crate) mod explain;
 pub(crate) mod instances;
 pub(crate) mod keys;
@@ -17,6 +18,8 @@ pub(crate) mod plan;
 mod platform;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
+pub(crate) mod server;
+pub(crate) mod serverless;
 pub(crate) mod tokens;
 
 use anyhow::{Context, Result};
@@ -27,6 +30,7 @@ use crate::client::CallError;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut};
 use crate::output::{NobodyReads, note};
+use crate::serverless::DoorError;
 
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let global = &cli.global;
@@ -42,6 +46,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Explain(args) => in_runtime(explain::run(global, args)),
         Command::Catalog(args) => in_runtime(catalog::run(global, args)),
         Command::Instances(args) => in_runtime(instances::run(global, args)),
+        Command::Serverless(args) => in_runtime(serverless::run(global, args)),
         Command::Plan(args) => in_runtime(plan::one(global, args)),
         Command::Steps(_) => plan::all(global),
         Command::Keys(args) => keys::run(global, args),
@@ -81,6 +86,12 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
             note(indented(&more));
         }
         return broker.exit();
+    }
+    if let Some(door) = error.downcast_ref::<DoorError>() {
+        if let Some(more) = door.more() {
+            note(indented(&more));
+        }
+        return door.exit();
     }
     if error.is::<TimedOut>() { Exit::TIMED_OUT } else { Exit::ERROR }
 }

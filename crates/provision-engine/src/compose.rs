@@ -6,6 +6,7 @@ mod key_ring;
 mod nobody;
 mod rehearsal;
 mod runtimes;
+mod serverless;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,7 @@ use workflows::Drivers;
 use workflows::runtime::Runtimes;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
+use workflows::serverless::Serverless;
 
 use crate::config::{Config, Origin};
 
@@ -30,6 +32,7 @@ pub(crate) use database::{Database, migrate};
 pub(crate) use key_ring::Keys;
 use nobody::{NobodyGreets, NobodyProvisions};
 pub(crate) use rehearsal::rehearse;
+pub(crate) use serverless::Nebula;
 
 /// A whole engine with its doors, not yet started.
 pub(crate) struct House {
@@ -41,6 +44,7 @@ pub(crate) struct House {
     pub(crate) sandbox: Option<Sandbox>,
     /// Where the far sides are that have no address of their own, for people.
     pub(crate) sandbox_url: Option<String>,
+    pub(crate) nebula: Nebula,
     catalog: Arc<Catalog>,
     bearers: Option<Arc<dyn Bearers>>,
 }
@@ -51,15 +55,20 @@ impl House {
         let Database { store, access } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access);
         let ring = SharedRing::new(keys.open().await?);
-        let (url, sandbox) = far_side(config).await?;
-        let drivers = drivers(config, url.as_deref(), &store)?;
+        let stands_in = serverless::sandbox_stands_in(config).await;
+        let (url, sandbox) = far_side(config, stands_in).await?;
+        let nebula = match &url {
+            Some(url) if stands_in => Nebula::beside(config, url)?,
+            url => Nebula::open(config, url.as_deref())?,
+        };
+        let drivers = drivers(config, url.as_deref(), &store, &nebula)?;
         let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, catalog, bearers })
+        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, catalog, bearers })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -77,6 +86,7 @@ impl House {
             },
             catalog: Some(Arc::clone(&self.catalog)),
             bearers: self.bearers.clone(),
+            serverless: self.nebula.door(config),
             closing: closing.clone(),
         })
     }
@@ -110,11 +120,17 @@ fn no_drivers() -> Drivers {
         override_files: None,
         override_objects: None,
         external: Arc::default(),
+        serverless: Arc::new(Serverless::unconnected()),
     }
 }
 
 /// Everything that steps need, as it is configured. `sandbox` stands in for far sides without an address.
-fn drivers(config: &Config, sandbox: Option<&str>, store: &Arc<dyn Store>) -> Result<Drivers> {
+fn drivers(
+    config: &Config,
+    sandbox: Option<&str>,
+    store: &Arc<dyn Store>,
+    nebula: &Nebula,
+) -> Result<Drivers> {
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
     let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
     let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
@@ -129,6 +145,7 @@ fn drivers(config: &Config, sandbox: Option<&str>, store: &Arc<dyn Store>) -> Re
         override_objects: runtimes::override_objects(config, &clusters)?,
         external: Arc::new(runtimes::external_steps(config)?),
         clusters,
+        serverless: Arc::clone(&nebula.serverless),
     })
 }
 
@@ -152,8 +169,8 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// Where the far sides are that have no address of their own: a sandbox somewhere, or one in this process.
-async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
-    if !uses_sandbox(config) {
+async fn far_side(config: &Config, stands_in: bool) -> Result<(Option<String>, Option<Sandbox>)> {
+    if !stands_in && !uses_sandbox(config) {
         return Ok((None, None));
     }
     if let Some(url) = &config.sandbox.url {
@@ -173,7 +190,9 @@ fn uses_sandbox(config: &Config) -> bool {
 /// a far side of our own would be one of several, so there nothing is assumed.
 fn is_bare(config: &Config) -> bool {
     let drivers = &config.drivers;
-    let is_told = drivers.greeter.url.is_some() || drivers.provisioner.url.is_some();
+    let is_told = drivers.greeter.url.is_some()
+        || drivers.provisioner.url.is_some()
+        || config.serverless.oned.is_some();
     config.file.is_none() && !is_told && matches!(config.store.database, crate::config::Database::Sqlite(_))
 }
 

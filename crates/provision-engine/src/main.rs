@@ -10,8 +10,10 @@ mod config;
 mod exit;
 mod key_file;
 mod logs;
+mod orphans;
 mod output;
 mod paths;
+mod serverless;
 mod signals;
 
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::Cli;
+use crate::cmd::server;
 use crate::exit::Exit;
 
 /// What one thread makes another one frees, at every save; this allocator does not mind.
@@ -26,6 +29,9 @@ use crate::exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(words) = server::words(std::env::args_os()) {
+        return answer(server::run(&words));
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(usage) => {
@@ -35,7 +41,11 @@ fn main() -> ExitCode {
             return exit.into();
         }
     };
-    match cmd::run(&cli) {
+    answer(cmd::run(&cli))
+}
+
+fn answer(ran: anyhow::Result<Exit>) -> ExitCode {
+    match ran {
         Ok(exit) => exit.into(),
         Err(error) => cmd::report(&error).into(),
     }

@@ -9,8 +9,9 @@ use doors::wire::Moment;
 use serde::Serialize;
 
 use super::serve::ServeArgs;
-use crate::background::{Control, Status};
+use crate::background::{Control, Started, Status, Stopped};
 use crate::cli::Global;
+use crate::cmd;
 use crate::config::{Config, Period};
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
@@ -77,27 +78,38 @@ impl Ending {
 }
 
 pub(crate) fn start(global: &Global, args: &StartArgs) -> Result<Exit> {
-    let control = control(&global.load(&args.serve.settings())?.0)?;
-    let started = control.start(&arguments(global, &args.serve), args.timeout.get())?;
-    note(started.to_string());
+    note(begin(global, args)?.to_string());
     Ok(Exit::GOOD)
 }
 
 pub(crate) fn stop(global: &Global, args: &StopArgs) -> Result<Exit> {
-    let (config, _) = global.load(&[])?;
-    let stopped = control(&config)?.stop(args.ending.limit(&config), args.ending.force)?;
-    note(stopped.to_string());
+    note(end(global, args)?.to_string());
     Ok(Exit::GOOD)
 }
 
 pub(crate) fn restart(global: &Global, args: &RestartArgs) -> Result<Exit> {
+    note(begin_again(global, args)?.to_string());
+    Ok(Exit::GOOD)
+}
+
+pub(super) fn begin(global: &Global, args: &StartArgs) -> Result<Started> {
+    let (config, warnings) = global.load(&args.serve.settings())?;
+    cmd::warn(&warnings);
+    control(&config)?.start(&arguments(global, &args.serve), args.timeout.get())
+}
+
+pub(super) fn end(global: &Global, args: &StopArgs) -> Result<Stopped> {
+    let (config, _) = global.load(&[])?;
+    control(&config)?.stop(args.ending.limit(&config), args.ending.force)
+}
+
+pub(super) fn begin_again(global: &Global, args: &RestartArgs) -> Result<Started> {
     const START_LIMIT: Duration = Duration::from_secs(60);
-    let (config, _) = global.load(&args.serve.settings())?;
+    let (config, warnings) = global.load(&args.serve.settings())?;
+    cmd::warn(&warnings);
     let arguments = arguments(global, &args.serve);
     let Ending { force, .. } = args.ending;
-    let started = control(&config)?.restart(&arguments, START_LIMIT, args.ending.limit(&config), force)?;
-    note(started.to_string());
-    Ok(Exit::GOOD)
+    control(&config)?.restart(&arguments, START_LIMIT, args.ending.limit(&config), force)
 }
 
 /// The status for programs.

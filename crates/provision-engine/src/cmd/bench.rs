@@ -10,6 +10,7 @@ mod player;
 mod recovery;
 mod report;
 mod runtimes;
+mod serverless;
 mod target;
 mod workflow;
 
@@ -34,7 +35,7 @@ use target::Target;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  provision-engine bench\n  provision-engine bench --store sqlite --quick -o json\n  \
-                  provision-engine bench --figures runtimes"
+                  provision-engine bench --figures runtimes\n  provision-engine bench --figures serverless --store sqlite"
 )]
 pub(crate) struct BenchArgs {
     /// Which databases to measure
@@ -45,7 +46,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "URL", env = "PROVISION_ENGINE_BENCH_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
 
-    /// What to measure: the engine alone, runtimes through the broker, or both
+    /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, or all of it
     #[arg(long, value_enum, default_value = "all")]
     figures: Figures,
 
@@ -68,6 +69,10 @@ pub(crate) struct BenchArgs {
     /// How many runtimes to make in each round
     #[arg(long, value_name = "N")]
     runtimes: Option<usize>,
+
+    /// How many serverless runtimes to make in each round
+    #[arg(long, value_name = "N")]
+    serverless: Option<usize>,
 
     /// How many runtimes to let wait for a slow Provisioner
     #[arg(long, value_name = "N")]
@@ -97,7 +102,14 @@ enum Which {
 enum Figures {
     Engine,
     Runtimes,
+    Serverless,
     All,
+}
+
+impl Figures {
+    fn include(self, figures: Figures) -> bool {
+        self == Figures::All || self == figures
+    }
 }
 
 pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
@@ -107,6 +119,7 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
             (args.sqlite_file.as_deref(), args.database_url.as_deref(), effort.in_flight);
         match part {
             Part::Await => runtimes::play(file, url, count).await?,
+            Part::Offer => serverless::play(file, url).await?,
             part => recovery::play(part, file, url, count).await?,
         }
         return Ok(Exit::GOOD);
@@ -122,15 +135,19 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
     let mut report = Report::new(args.quick);
     for target in &targets {
         note(format!("measuring {} …", target.name()));
-        if args.figures != Figures::Engine {
+        if args.figures.include(Figures::Runtimes) {
             report.runtimes.push(runtimes::measure(target, &effort).await?);
         }
-        if args.figures != Figures::Runtimes {
+        if args.figures.include(Figures::Serverless) {
+            report.serverless.push(serverless::measure(target, &effort).await?);
+        }
+        if args.figures.include(Figures::Engine) {
             report.databases.push(measure::measure(target, &effort).await?);
         }
     }
     report.goals = goals::judge(&report.databases);
     report.goals.extend(goals::judge_runtimes(&report.runtimes));
+    report.goals.extend(goals::judge_serverless(&report.serverless));
     output::print(global.output, &report)?;
     Ok(Exit::GOOD)
 }

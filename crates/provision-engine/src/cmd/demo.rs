@@ -1,7 +1,9 @@
 //! `demo`: everything at work in a few seconds, in a directory that is gone afterwards.
 
+mod ledger;
 mod play;
 mod runtimes;
+mod serverless;
 mod stage;
 
 use std::collections::BTreeSet;
@@ -13,19 +15,21 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use doors::Meter;
 use engine::{Phase, Role};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use uuid::Uuid;
 
 use crate::cli::Global;
-use crate::cmd::platform::{self, Platform};
+use crate::cmd::platform::Platform;
 use crate::compose::House;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::logs;
 use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
 use crate::signals::Signals;
+use ledger::{Expected, Ledger};
 use play::{Ending, Play};
 use workflows::runtime::PROVISION;
+use workflows::serverless::CREATE;
 
 /// The workflow of the example.
 const GREETING: &str = "demo.hello";
@@ -36,7 +40,7 @@ Examples:
   provision-engine demo -o json
   provision-engine demo --log-level debug";
 
-/// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes
+/// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes, functions
 ///
 /// Nothing is left behind, and no configuration is read.
 #[derive(Debug, Args)]
@@ -65,25 +69,6 @@ struct Story {
 struct Report {
     operations: Vec<Story>,
     ledger: Ledger,
-}
-
-/// What the far sides say that they did.
-#[derive(Debug, Default, Serialize)]
-struct Ledger {
-    greetings: Count,
-    runtimes: Count,
-    service_accounts: Count,
-    /// The tokens of the greetings that stand. Each begins with the id of its operation.
-    #[serde(skip)]
-    tokens: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Count {
-    made: u64,
-    taken_back: u64,
-    standing: u64,
-    repeats: u64,
 }
 
 impl Answer for Report {
@@ -129,32 +114,12 @@ impl Report {
                 story.workflow, story.name, story.expected, story.ending, story.what_happened
             ));
         }
-        self.ledger.complaint(&self.succeeded(GREETING), self.succeeded(PROVISION).len())
+        self.ledger.complaint(&self.expected())
     }
-}
 
-impl Ledger {
-    /// `greeted` are the operations whose greetings must stand; of runtimes nothing must.
-    fn complaint(&self, greeted: &BTreeSet<String>, provisions: usize) -> Option<String> {
-        let once: BTreeSet<&String> = self.tokens.iter().collect();
-        if once.len() != self.tokens.len() {
-            return Some("something was done twice".to_owned());
-        }
-        let owner = |token: &String| token.split('-').next().unwrap_or_default().to_owned();
-        let owners: BTreeSet<String> = self.tokens.iter().map(owner).collect();
-        if owners != *greeted {
-            let (owners, greeted) = (owners.len(), greeted.len());
-            return Some(format!(
-                "the greetings of {owners} operations stand, but {greeted} operations succeeded"
-            ));
-        }
-        let Ledger { runtimes, service_accounts, .. } = self;
-        if usize::try_from(runtimes.made) != Ok(provisions) {
-            return Some(format!("{} runtimes were made for {provisions} service instances", runtimes.made));
-        }
-        let left = [("runtimes", runtimes), ("service accounts", service_accounts)];
-        let left = left.into_iter().find(|(_, count)| count.standing > 0);
-        left.map(|(what, count)| format!("{} {what} still stand", count.standing))
+    fn expected(&self) -> Expected {
+        let count = |workflow| self.succeeded(workflow).len().try_into().unwrap_or(u64::MAX);
+        Expected { greeted: self.succeeded(GREETING), provisions: count(PROVISION), creates: count(CREATE) }
     }
 }
 
@@ -175,13 +140,13 @@ pub(crate) async fn run(global: &Global) -> Result<Exit> {
         // An error and not an end at once, so that the directory goes away.
         name = signals.next() => bail!("stopped by {name}"),
     };
-    let report = Report { operations, ledger: ledger(&sandbox).await? };
+    let report = Report { operations, ledger: Ledger::read(&sandbox).await? };
     house.engine.stop(config.engine.stop_grace.get()).await;
     output::print(global.output, &report)?;
     if let Some(complaint) = report.complaint() {
         bail!("the demonstration did not go as it should: {complaint}");
     }
-    note(proof(&report));
+    note(report.ledger.proof(report.succeeded(GREETING).len()));
     note(how_to_go_on());
     Ok(Exit::GOOD)
 }
@@ -197,62 +162,12 @@ fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
         ("engine.retry.max", "1s"),
         ("store.poll", "100ms"),
         ("runtime.poll", "1s"),
+        ("serverless.poll", "100ms"),
         ("log.level", log_level.unwrap_or("off")),
     ];
     let flags = flags.map(|(path, text)| (path.to_owned(), text.to_owned()));
     let (config, _) = Config::load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
     Ok(config)
-}
-
-async fn ledger(sandbox: &str) -> Result<Ledger> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Summary {
-        #[serde(rename = "greeter/greet")]
-        greetings: Count,
-        #[serde(rename = "provisioner/runtime")]
-        runtimes: Count,
-        #[serde(rename = "cluster/service_account")]
-        service_accounts: Count,
-    }
-    #[derive(Deserialize)]
-    struct Standing {
-        effects: Vec<Effect>,
-    }
-    #[derive(Deserialize)]
-    struct Effect {
-        system: String,
-        token: String,
-    }
-    let http = platform::client()?;
-    let answer =
-        http.get(format!("{sandbox}/ledger/summary")).send().await.context("cannot read the ledger")?;
-    let Summary { greetings, runtimes, service_accounts } = answer.json().await?;
-    let answer = http.get(format!("{sandbox}/ledger")).send().await.context("cannot read the ledger")?;
-    let Standing { effects } = answer.json().await?;
-    let greeted = effects.into_iter().filter(|effect| effect.system == "greeter");
-    Ok(Ledger { greetings, runtimes, service_accounts, tokens: greeted.map(|effect| effect.token).collect() })
-}
-
-fn proof(report: &Report) -> String {
-    let Ledger { greetings, runtimes, service_accounts, .. } = &report.ledger;
-    format!(
-        "\nproof, from the ledgers of the far sides themselves:\n  \
-           greetings: {} made, {} taken back, {} standing: of exactly the {} operations that succeeded\n  \
-           runtimes: {} made, each once, and {} taken down again; {} standing\n  \
-           service accounts: {} made, {} taken back\n  \
-           calls repeated because an answer was lost: {}, without a second effect",
-        greetings.made,
-        greetings.taken_back,
-        greetings.standing,
-        report.succeeded(GREETING).len(),
-        runtimes.made,
-        runtimes.taken_back,
-        runtimes.standing,
-        service_accounts.made,
-        service_accounts.taken_back,
-        greetings.repeats + service_accounts.repeats,
-    )
 }
 
 fn how_to_go_on() -> String {
@@ -261,6 +176,7 @@ fn how_to_go_on() -> String {
         "\nhow to go on:\n  \
            {program} serve --sandbox\n  \
            {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
+           PROVISION_ENGINE_ONE_PASSWORD=cognitpass {program} serverless create --faas Function --user cognit --wait\n  \
            {program} operations submit demo.hello --param name=You --watch\n  \
            {program} operations submit demo.hello --count 1000 --wait\n  \
            docs/guide/add-a-step.md shows how to add a step of your own"
@@ -289,51 +205,18 @@ mod tests {
         }
     }
 
-    fn good(workflow: &str) -> Story {
-        story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded)
-    }
-
-    fn complaint(story: Story, ledger: Ledger) -> String {
-        Report { operations: vec![story], ledger }.complaint().unwrap_or_default()
-    }
-
     #[test]
-    fn it_complains_about_a_wrong_ending_and_about_wrong_greetings() {
-        let greeted = |tokens: &[&str]| Ledger {
-            tokens: tokens.iter().map(|token| format!("{}-{token}", Uuid::nil().simple())).collect(),
-            ..Ledger::default()
-        };
-        assert_eq!(complaint(good(GREETING), greeted(&["a"])), "");
-        assert_eq!(
-            complaint(good(GREETING), greeted(&["a", "b"])),
-            "",
-            "more than one step may have an effect"
-        );
-        assert_eq!(complaint(good(GREETING), greeted(&["a", "a"])), "something was done twice");
-        assert!(complaint(good(GREETING), greeted(&[])).contains("of 0 operations stand, but 1"));
-        let undone = story(GREETING, Ending::Undone, Ending::Undone, Phase::Undone);
-        assert!(complaint(undone, greeted(&["a"])).contains("of 1 operations stand, but 0"));
-        let wrong = story(GREETING, Ending::Undone, Ending::Healed, Phase::Undone);
-        assert!(complaint(wrong, greeted(&[])).contains("Healed"));
-    }
-
-    #[test]
-    fn it_complains_about_a_second_runtime_and_about_what_is_left() {
-        let runtimes = |made, standing| Ledger {
-            runtimes: Count { made, standing, ..Count::default() },
-            ..Ledger::default()
-        };
-        assert_eq!(complaint(good(PROVISION), runtimes(1, 0)), "");
-        for (ledger, expected) in [
-            (runtimes(2, 0), "2 runtimes were made for 1 service instances"),
-            (runtimes(0, 0), "0 runtimes were made for 1 service instances"),
-            (runtimes(1, 1), "1 runtimes still stand"),
-        ] {
-            assert_eq!(complaint(good(PROVISION), ledger), expected);
+    fn it_complains_about_a_wrong_ending_and_counts_only_what_succeeded() {
+        let report = |story| Report { operations: vec![story], ledger: Ledger::default() };
+        let wrong = report(story(GREETING, Ending::Undone, Ending::Healed, Phase::Undone));
+        assert!(wrong.complaint().unwrap_or_default().contains("Healed"));
+        assert_eq!(wrong.expected().greeted.len(), 0);
+        let good = |workflow| report(story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded));
+        assert_eq!(good(GREETING).expected().greeted, [Uuid::nil().simple().to_string()].into());
+        for (workflow, what) in [(PROVISION, "0 runtimes"), (CREATE, "0 documents")] {
+            let told = good(workflow).complaint().unwrap_or_default();
+            assert_eq!(told, format!("{what} were made where 1 were asked for"));
         }
-        let service_accounts = Count { made: 1, standing: 1, ..Count::default() };
-        let left = Ledger { service_accounts, ..runtimes(1, 0) };
-        assert_eq!(complaint(good(PROVISION), left), "1 service accounts still stand");
     }
 
     #[test]

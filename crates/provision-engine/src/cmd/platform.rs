@@ -54,6 +54,11 @@ impl Platform {
         Ok(Platform { http, url, password, service, plan, _doors: closing.drop_guard() })
     }
 
+    /// Where the doors are, for others who come through them.
+    pub(super) fn url(&self) -> &str {
+        &self.url
+    }
+
     pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.url))

@@ -31,7 +31,7 @@ use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
 use crate::signals::Signals;
-use crate::{cmd, logs};
+use crate::{cmd, logs, orphans};
 
 /// How long open connections get to finish what they are at.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
@@ -100,9 +100,10 @@ impl ServeArgs {
 pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&args.settings())?;
     cmd::warn(&warnings);
-    let logs = logs::init(&config.log)?;
-    let mut signals = Signals::catch()?;
+    // First the lock: a second server must not put aside the logs of the first one.
     let lock = DataDirLock::acquire(&DataDir::new(&config.data_dir))?;
+    let logs = logs::init_with_components(&config.log)?;
+    let mut signals = Signals::catch()?;
     let server = tokio::select! {
         server = Server::start(&config, &lock) => server?,
         name = signals.next() => {
@@ -172,6 +173,10 @@ impl Server {
         let serving = tokio::spawn(serve(listener, router, closing.clone()));
         let every = config.runtime.expiry_check.get();
         tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
+        let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
+        let watch = config.serverless.orphans.clone();
+        tokio::spawn(orphans::keep_looking(engine, nebula, watch, closing.clone()));
+        logs::announce(listen, &house.nebula.oned, &house.nebula.oneflow);
         let pid_file = PidFile::create(lock, listen)?;
         welcome(config, &house, listen, token.is_some());
         Ok(Server { house, closing, serving, _pid_file: pid_file })

@@ -6,8 +6,18 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
     Default,
-    File { file: String, line: u64, column: u64 },
-    Environment { variable: String },
+    File {
+        file: String,
+        line: u64,
+        column: u64,
+    },
+    /// The file says nothing about it, but that the file is there does.
+    Implied {
+        file: String,
+    },
+    Environment {
+        variable: String,
+    },
     Flag,
 }
 
@@ -16,6 +26,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::Default => f.write_str("default"),
             Origin::File { file, line, column } => write!(f, "{file}:{line}:{column}"),
+            Origin::Implied { file } => write!(f, "default with {file}"),
             Origin::Environment { variable } => write!(f, "environment variable {variable}"),
             Origin::Flag => f.write_str("command line"),
         }

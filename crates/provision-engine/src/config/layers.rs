@@ -6,16 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::{Origin, Problem, Warning};
+use super::nearest;
 use super::settings::{self, Kind, Preset, Setting, Shape};
 use super::tree::{self, Entry, Node, Spot, Value};
 
 /// What every environment variable of ours begins with.
 pub(crate) const PREFIX: &str = "PROVISION_ENGINE_";
 
-/// Variables with our prefix that are not settings: where the file is, and what the commands that talk to
-/// a running engine use.
-const NOT_SETTINGS: [&str; 9] = [
+/// Variables with our prefix that are not settings: where the files are, what the installer uses, and what the
+/// commands that talk to a running engine use.
+const NOT_SETTINGS: [&str; 12] = [
+    "BINARY",
     "CONFIG",
+    "ENGINE_CONF",
+    "PREFIX",
     "SERVER",
     "TOKEN",
     "OUTPUT",
@@ -34,12 +38,25 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
+    /// This environment, and the user that runs the program.
+    pub(crate) fn of(environment: impl Iterator<Item = (String, String)>) -> Surroundings {
+        Surroundings { environment: environment.collect(), is_root: rustix::process::geteuid().is_root() }
+    }
+
     /// A variable's value; an empty one counts as not set, as usual in scripts and containers.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// A file of the installation, which is below `PROVISION_ENGINE_PREFIX` where that is set.
+    pub(crate) fn installed(&self, path: &str) -> String {
+        format!("{}{path}", self.variable("PROVISION_ENGINE_PREFIX").unwrap_or("").trim_end_matches('/'))
+    }
+
     fn state_dir(&self) -> String {
+        if self.variable("PROVISION_ENGINE_PREFIX").is_some() {
+            return self.installed("/var/lib/provision-engine");
+        }
         // A relative XDG path is to be ignored, says its specification.
         let state = self.variable("XDG_STATE_HOME").filter(|dir| Path::new(dir).is_absolute());
         match (state, self.variable("HOME")) {
@@ -67,6 +84,7 @@ impl Surroundings {
 pub(crate) enum Source {
     Default,
     File(Arc<str>),
+    Implied(Arc<str>),
     Environment(String),
     Flag,
 }
@@ -78,6 +96,7 @@ impl Source {
             Source::File(file) => {
                 Origin::File { file: file.to_string(), line: spot.line, column: spot.column }
             }
+            Source::Implied(file) => Origin::Implied { file: file.to_string() },
             Source::Environment(variable) => Origin::Environment { variable: variable.clone() },
             Source::Flag => Origin::Flag,
         }
@@ -101,6 +120,10 @@ pub(crate) struct Layers<'a> {
 impl<'a> Layers<'a> {
     pub(crate) fn new(surroundings: &'a Surroundings) -> Layers<'a> {
         Layers { surroundings, found: BTreeMap::new(), warnings: Vec::new(), problems: Vec::new() }
+    }
+
+    pub(super) fn surroundings(&self) -> &Surroundings {
+        self.surroundings
     }
 
     pub(crate) fn file(&mut self, name: &str, bytes: &[u8]) {
@@ -208,13 +231,12 @@ impl<'a> Layers<'a> {
         }
     }
 
-    fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
+    pub(super) fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
         self.problems.push(Problem { origin: Some(source.at(spot)), path: path.to_owned(), message });
     }
 
     fn warn(&mut self, source: &Source, spot: Spot, path: &str) {
-        let hint =
-            settings::nearest(path).map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
+        let hint = nearest::setting(path).map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
         let message = format!("unknown setting `{path}` is ignored{hint}");
         self.warnings.push(Warning { origin: source.at(spot), message });
     }
@@ -246,7 +268,7 @@ fn is_from_kubernetes(rest: &str) -> bool {
     rest == "PORT" || rest.starts_with("PORT_") || rest.starts_with("SERVICE_")
 }
 
-fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
+pub(super) fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();

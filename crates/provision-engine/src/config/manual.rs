@@ -13,11 +13,16 @@ The configuration is one YAML file. The first of these that is given or exists i
 `--config`, the file named by `PROVISION_ENGINE_CONFIG`, `./provision-engine.yaml`,
 `/etc/provision-engine/config.yaml`. No file at all is fine: every setting has a default or is optional.
 
-Environment variables win over the file, and flags win over both. Maps are merged; lists and single values
+Below it lies `engine.conf`, the file of the COGNIT Provisioning Engine, if there is one: the file named by
+`--engine-conf`, the file named by `PROVISION_ENGINE_ENGINE_CONF`, `/etc/provision-engine/engine.conf`. [Install
+it](guide/install.md) says which of its keys stands for which setting. Both files in `/etc`, and the directories in
+`/var`, are looked for below `PROVISION_ENGINE_PREFIX` where that is set.
+
+Environment variables win over the files, and flags win over all of them. Maps are merged; lists and single values
 replace what was there. A variable is `PROVISION_ENGINE_` and the path in capitals, with two underscores
 between its parts: `PROVISION_ENGINE_SERVER__LISTEN` sets `server.listen`. An empty variable counts as not
 set. In variables a list can be written as `stderr,file`. In the file a key may have a leading colon, and a
-key without a value keeps its default.
+key without a value keeps its default. A mapping of flavours counts as one value.
 
 Times are a whole number and a unit: `250ms`, `10s`, `5m`, `24h`, `90d`. A path may begin with `~/`.
 

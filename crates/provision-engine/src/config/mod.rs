@@ -1,10 +1,14 @@
 //! The configuration: one YAML file, the environment and the flags, parsed once into plain types.
 
+mod engine_conf;
 mod error;
+mod files;
 mod layers;
 pub(crate) mod manual;
+mod nearest;
 mod period;
 mod runtimes;
+mod serverless;
 pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
@@ -12,29 +16,28 @@ mod tree;
 mod values;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+pub(crate) use engine_conf::EngineConf;
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use period::Period;
 pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
-pub(crate) use values::{Database, HttpUrl, LogFilter, LogFormat, LogOutput};
+pub(crate) use serverless::{OrphanPolicy, Orphans, ResizeMode, Serverless, SrAuth};
+pub(crate) use values::{
+    Database, HttpUrl, LogFilter, LogFormat, LogOutput, LogSeverity, LogSystem, masked_url,
+};
 
+use files::Files;
 use layers::{Found, Layers, Surroundings};
 use values::FromNode;
-
-/// A configuration is a page or two; anything larger is the wrong file.
-const LARGEST_FILE: u64 = 1024 * 1024;
-
-/// Where the file is looked for when nobody names it.
-const USUAL_FILES: [&str; 2] = ["provision-engine.yaml", "/etc/provision-engine/config.yaml"];
 
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     /// The file that was read, if there was one.
     pub(crate) file: Option<PathBuf>,
+    /// The `engine.conf` that was read below it, if there was one.
+    pub(crate) engine_conf: Option<EngineConf>,
     pub(crate) data_dir: PathBuf,
     pub(crate) server: Server,
     pub(crate) store: Store,
@@ -43,6 +46,7 @@ pub(crate) struct Config {
     pub(crate) drivers: Drivers,
     pub(crate) runtime: Runtime,
     pub(crate) osb: Osb,
+    pub(crate) serverless: Serverless,
     pub(crate) log: Log,
     pub(crate) secrets: Secrets,
     origins: Origins,
@@ -115,6 +119,17 @@ pub(crate) struct Log {
     pub(crate) format: LogFormat,
     pub(crate) to: Vec<LogOutput>,
     pub(crate) file: PathBuf,
+    pub(crate) components: LogComponents,
+}
+
+/// The files that are written per component, beside all other outputs.
+#[derive(Debug, Clone)]
+pub(crate) struct LogComponents {
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) severity: LogSeverity,
+    pub(crate) system: LogSystem,
+    pub(crate) rotate_bytes: u64,
+    pub(crate) keep: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -151,20 +166,34 @@ impl Config {
         env: impl Iterator<Item = (String, String)>,
         flags: &[(String, String)],
     ) -> Result<(Config, Vec<Warning>), ConfigError> {
-        let is_root = rustix::process::geteuid().is_root();
-        let around = Surroundings { environment: env.collect(), is_root };
-        let text = find(file, around.variable("PROVISION_ENGINE_CONFIG"), &USUAL_FILES)?;
-        Config::parse(text.as_ref().map(|(path, text)| (path.as_path(), text.as_slice())), &around, flags)
+        let around = Surroundings::of(env);
+        let own = files::own(file, &around)?;
+        Config::parse(&Files { own, engine_conf: None }, &around, flags)
     }
 
-    /// Everything `load` does once the file is in memory.
+    /// The same over an `engine.conf`: the named one, or else the one in `PROVISION_ENGINE_ENGINE_CONF`, or else
+    /// that of the installation if there is one.
+    pub(crate) fn load_installed(
+        file: Option<&Path>,
+        engine_conf: Option<&Path>,
+        env: impl Iterator<Item = (String, String)>,
+        flags: &[(String, String)],
+    ) -> Result<(Config, Vec<Warning>), ConfigError> {
+        let around = Surroundings::of(env);
+        let own = files::own(file, &around)?;
+        let engine_conf = files::engine_conf(engine_conf, &around)?;
+        Config::parse(&Files { own, engine_conf }, &around, flags)
+    }
+
+    /// Everything that is left to do once the files are in memory.
     fn parse(
-        file: Option<(&Path, &[u8])>,
+        files: &Files,
         around: &Surroundings,
         flags: &[(String, String)],
     ) -> Result<(Config, Vec<Warning>), ConfigError> {
         let mut layers = Layers::new(around);
-        if let Some((path, text)) = file {
+        let engine_conf = files.engine_conf.as_ref().map(|(path, text)| layers.engine_conf(path, text));
+        if let Some((path, text)) = &files.own {
             layers.file(&path.display().to_string(), text);
         }
         layers.environment();
@@ -173,7 +202,7 @@ impl Config {
 
         let Layers { found, warnings, problems, .. } = layers;
         let mut settings = Reader { found: &found, problems };
-        let config = settings.config(file.map(|(path, _)| path.to_owned()));
+        let config = settings.config(files.own.as_ref().map(|(path, _)| path.clone()), engine_conf);
         if settings.problems.is_empty() {
             Ok((config, warnings))
         } else {
@@ -199,42 +228,6 @@ impl Config {
     pub(crate) fn origins(&self) -> &Origins {
         &self.origins
     }
-}
-
-/// A file that somebody named must exist; a usual one may be missing.
-fn find(
-    named: Option<&Path>,
-    variable: Option<&str>,
-    usual: &[&str],
-) -> Result<Option<(PathBuf, Vec<u8>)>, ConfigError> {
-    if let Some(path) = named.or(variable.map(Path::new)) {
-        let hint = if named.is_none() { " (named by PROVISION_ENGINE_CONFIG)" } else { "" };
-        return match read(path) {
-            Ok(text) => Ok(Some((path.to_owned(), text))),
-            Err(error) => Err(unreadable(path, &error, hint)),
-        };
-    }
-    for path in usual.iter().map(Path::new) {
-        match read(path) {
-            Ok(text) => return Ok(Some((path.to_owned(), text))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unreadable(path, &error, "")),
-        }
-    }
-    Ok(None)
-}
-
-fn unreadable(path: &Path, error: &io::Error, hint: &str) -> ConfigError {
-    ConfigError::whole(format!("cannot read the configuration {}{hint}: {error}", path.display()))
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(LARGEST_FILE + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > LARGEST_FILE {
-        return Err(io::Error::other(format!("larger than {LARGEST_FILE} bytes")));
-    }
-    Ok(text)
 }
 
 /// Turns found values into typed ones and collects what is wrong with them on the way.
@@ -276,10 +269,11 @@ impl Reader<'_> {
         self.refuse(path, spot, message);
     }
 
-    fn config(&mut self, file: Option<PathBuf>) -> Config {
+    fn config(&mut self, file: Option<PathBuf>, engine_conf: Option<EngineConf>) -> Config {
         let data_dir: PathBuf = self.get("data_dir");
         Config {
             file,
+            engine_conf,
             server: self.server(),
             store: self.store(&data_dir),
             data_dir,
@@ -296,12 +290,8 @@ impl Reader<'_> {
             },
             runtime: self.runtime(),
             osb: self.osb(),
-            log: Log {
-                level: self.get("log.level"),
-                format: self.get("log.format"),
-                to: self.get("log.to"),
-                file: self.get("log.file"),
-            },
+            serverless: self.serverless(),
+            log: self.log(),
             secrets: Secrets { key_ring: self.get("secrets.key_ring") },
             origins: self.origins(),
         }
@@ -323,6 +313,22 @@ impl Reader<'_> {
             connections: self.get("store.connections"),
             lease: self.get("store.lease"),
             poll: self.get("store.poll"),
+        }
+    }
+
+    fn log(&mut self) -> Log {
+        Log {
+            level: self.get("log.level"),
+            format: self.get("log.format"),
+            to: self.get("log.to"),
+            file: self.get("log.file"),
+            components: LogComponents {
+                directory: self.get("log.directory"),
+                severity: self.get("log.severity"),
+                system: self.get("log.system"),
+                rotate_bytes: self.get("log.rotate_bytes"),
+                keep: self.get("log.keep"),
+            },
         }
     }
 

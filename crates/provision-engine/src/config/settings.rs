@@ -1,5 +1,8 @@
 //! The one table of all settings: defaults, ranges, hints and the reference manual come from it.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use super::period::Period;
@@ -52,6 +55,8 @@ pub(crate) enum Kind {
     Text,
     Filter,
     OneOf(&'static [&'static str]),
+    /// Flavours and the service templates that stand for them. The names are not ours, so it is one value.
+    Mapping,
     SomeOf(&'static [&'static str]),
 }
 
@@ -70,6 +75,7 @@ impl fmt::Display for Kind {
                 "a level (error, warn, info, debug, trace, off) or pairs such as engine=debug,info",
             ),
             Kind::OneOf(names) => write!(f, "one of {}", names.join(", ")),
+            Kind::Mapping => f.write_str("a map of flavours to ids of service templates"),
             Kind::SomeOf(names) => write!(f, "a list of {}", names.join(", ")),
         }
     }
@@ -79,7 +85,7 @@ impl Kind {
     /// Whether a variable's or flag's text is the value itself. Reading such text as YAML could cut a
     /// password at a `#` or turn a path of digits into a number.
     pub(crate) fn is_plain_text(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::SomeOf(_))
+        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Mapping | Kind::SomeOf(_))
     }
 }
 
@@ -91,6 +97,13 @@ use Preset::{InDataDir, Is, Nothing, StateDir};
 
 pub(crate) const LOG_FORMATS: &[&str] = &["text", "json"];
 pub(crate) const LOG_OUTPUTS: &[&str] = &["stdout", "stderr", "file", "syslog"];
+pub(crate) const LOG_SEVERITIES: &[&str] = &["debug", "info", "warn", "error"];
+pub(crate) const LOG_SYSTEMS: &[&str] = &["file", "syslog"];
+pub(crate) const RESIZE_MODES: &[&str] = &["BALLOONING", "HOTPLUG"];
+pub(crate) const SR_AUTHS: &[&str] = &["password", "token", "none"];
+pub(crate) const SCHEDULINGS: &[&str] = &["compatible", "verbatim"];
+pub(crate) const SHOWN_CONFIGS: &[&str] = &["full", "redacted"];
+pub(crate) const ORPHAN_POLICIES: &[&str] = &["off", "report", "clean"];
 pub(crate) const UNKNOWN_OUTCOMES: &[&str] = &["ask", "create_again"];
 pub(crate) const BROKER_LEVELS: &[&str] = &["2.11", "2.12", "2.13", "2.14", "2.15", "2.16", "2.17"];
 
@@ -244,6 +257,64 @@ const SETTINGS: &[Setting] = &[
         "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
          specification."),
 
+    set("serverless.enabled", Is("true"), Kind::Switch,
+        "Whether serverless runtimes are served."),
+    set("serverless.oned", Nothing, Kind::Url,
+        "Where the OpenNebula daemon listens, with its path, usually `http://localhost:2633/RPC2`."),
+    set("serverless.oneflow", Nothing, Kind::Url,
+        "Where OneFlow listens, usually `http://localhost:2474`."),
+    set("serverless.sandbox", Is("false"), Kind::Switch,
+        "Whether the sandbox stands in for OpenNebula while that is at its usual addresses and nobody listens \
+         there: for a first try."),
+    set("serverless.timeout", Is("30s"), Kind::Time(SECOND, HOUR),
+        "How long the machines of a runtime may take to appear or to change before the caller hears of it. Devices \
+         wait a minute for an answer."),
+    set("serverless.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        "How long one call to OpenNebula may take."),
+    set("serverless.connections", Is("8"), Kind::Whole(2, 1_024),
+        "How many connections to the daemon are open at the same time; it takes 15 unless told otherwise."),
+    set("serverless.poll", Is("500ms"), Kind::Time(Period::millis(10), Period::minutes(1)),
+        "The pause between two looks at machines that are on their way."),
+    set("serverless.body_limit_bytes", Is("65536"), Kind::Whole(1_024, 16_777_216),
+        "The largest specification of a runtime that is read, in bytes."),
+    set("serverless.capacity.cpu.default", Is("2"), Kind::Whole(1, 1_024),
+        "The cores of a function when neither request nor template names them."),
+    set("serverless.capacity.cpu.mult", Is("2"), Kind::Whole(1, 1_024),
+        "How many times its first cores a function may grow to."),
+    set("serverless.capacity.memory.default", Is("1024"), Kind::Whole(1, 67_108_864),
+        "The memory of a function when neither request nor template names it, in MB."),
+    set("serverless.capacity.memory.mult", Is("2"), Kind::Whole(1, 1_024),
+        "How many times its first memory a function may grow to."),
+    set("serverless.capacity.memory.resize_mode", Is("BALLOONING"), Kind::OneOf(RESIZE_MODES),
+        "How the memory of a running machine changes."),
+    set("serverless.capacity.disk.default", Is("1024"), Kind::Whole(1, 2_147_483_647),
+        "The disk of a function when the request does not name its size, in MB."),
+    set("serverless.mapping", Nothing, Kind::Mapping,
+        "Which service template stands for which flavours, such as `{nature: 0, nature-s3: 3}`. Without it a \
+         template is found by its name."),
+    set("serverless.mapping_falls_back", Is("false"), Kind::Switch,
+        "Whether flavours that are not in the mapping are looked for by name."),
+    set("serverless.sr_auth", Is("password"), Kind::OneOf(SR_AUTHS),
+        "What a function finds in its context as `SR_AUTH`: what its owner logged in with, a token that expires, or \
+         nothing."),
+    set("serverless.token_valid", Is("24h"), Kind::Time(Period::minutes(1), YEAR),
+        "How long such a token is good."),
+    set("serverless.scheduling", Is("compatible"), Kind::OneOf(SCHEDULINGS),
+        "Whether requirements and policies reach the scheduler in capitals or as they were written."),
+    set("serverless.version", Is("1.3.3"), Kind::Text,
+        "The version that `/server/version` tells clients."),
+    set("serverless.show_config", Is("full"), Kind::OneOf(SHOWN_CONFIGS),
+        "Whether `/server/config`, which asks for no credentials, shows the addresses of OpenNebula."),
+    set("serverless.orphans.policy", Is("off"), Kind::OneOf(ORPHAN_POLICIES),
+        "What to do about services and documents that lost their counterpart: nothing, a line in the log, or an \
+         end. The last two need `serverless.orphans.one_auth`."),
+    set("serverless.orphans.one_auth", Nothing, Kind::Path,
+        "The file with `user:password` of somebody who sees the runtimes of all users."),
+    set("serverless.orphans.every", Is("10m"), Kind::Time(SECOND, DAY),
+        "How often the engine looks for them."),
+    set("serverless.orphans.older_than", Is("1h"), Kind::Time(Period::minutes(1), YEAR),
+        "How old something must be to count as lost."),
+
     set("log.level", Is("info"), Kind::Filter,
         "What is logged."),
     set("log.format", Is("text"), Kind::OneOf(LOG_FORMATS),
@@ -252,6 +323,17 @@ const SETTINGS: &[Setting] = &[
         "Where log lines go."),
     set("log.file", InDataDir("provision-engine.log"), Kind::Path,
         "The file that `file` in `log.to` appends to."),
+    set("log.directory", Nothing, Kind::Path,
+        "The directory for `engine.log`, `CloudClient.log` and `api.log`, which are written beside the other outputs. \
+         With an `engine.conf`: `/var/log/provision-engine`."),
+    set("log.severity", Is("info"), Kind::OneOf(LOG_SEVERITIES),
+        "The least severe lines in `engine.log` and `CloudClient.log`. With an `engine.conf` that does not say: `warn`."),
+    set("log.system", Is("file"), Kind::OneOf(LOG_SYSTEMS),
+        "Whether the lines for `engine.log` and `CloudClient.log` go to these files or to syslog."),
+    set("log.rotate_bytes", Is("10485760"), Kind::Whole(4_096, 1_099_511_627_776),
+        "The size at which a file in `log.directory` is put aside for a new one, in bytes."),
+    set("log.keep", Is("10"), Kind::Whole(0, 10_000),
+        "How many of those put aside are kept, per file."),
 
     set("secrets.key_ring", InDataDir("keys.json"), Kind::Path,
         "The file with the keys that seal secrets in the database."),
@@ -297,122 +379,4 @@ fn is_below(path: &str, section: &str) -> bool {
 /// The environment variable that sets this path.
 pub(crate) fn variable(path: &str) -> String {
     format!("{}{}", super::layers::PREFIX, path.replace('.', "__").to_uppercase())
-}
-
-/// The name that the writer of an unknown path probably meant: a similar one in the same section, or the
-/// same name in another section, then with its whole path.
-pub(crate) fn nearest(path: &str) -> Option<String> {
-    let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
-    let allowed = (key.chars().count() / 3).clamp(1, 3);
-    let sibling = keys_of(section)
-        .map(|candidate| (distance(key, candidate), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
-        .min_by_key(|(distance, _)| *distance);
-    if let Some((_, candidate)) = sibling {
-        return Some(candidate.to_owned());
-    }
-    let elsewhere = SETTINGS.iter().find(|setting| setting.path.rsplit('.').next() == Some(key));
-    elsewhere.map(|setting| setting.path.to_owned())
-}
-
-fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
-    SETTINGS.iter().filter_map(move |setting| {
-        let rest = if section.is_empty() {
-            setting.path
-        } else {
-            setting.path.strip_prefix(section)?.strip_prefix('.')?
-        };
-        rest.split('.').next().filter(|key| *key != "*")
-    })
-}
-
-/// How many letters must be changed, added, left out or swapped with their neighbour.
-fn distance(one: &str, other: &str) -> usize {
-    // Nobody mistypes a name by this much, and the table below must stay small.
-    const LONGEST: usize = 64;
-    let one: Vec<char> = one.chars().take(LONGEST).collect();
-    let other: Vec<char> = other.chars().take(LONGEST).collect();
-    let mut table = vec![vec![0; other.len() + 1]; one.len() + 1];
-    for (i, row) in table.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in table[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=one.len() {
-        for j in 1..=other.len() {
-            let changed = usize::from(one[i - 1] != other[j - 1]);
-            let mut best = (table[i - 1][j] + 1).min(table[i][j - 1] + 1).min(table[i - 1][j - 1] + changed);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                best = best.min(table[i - 2][j - 2] + 1);
-            }
-            table[i][j] = best;
-        }
-    }
-    table[one.len()][other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn typing_errors_have_small_distances() {
-        for (one, other, expected) in [
-            ("", "", 0),
-            ("listen", "listen", 0),
-            ("listn", "listen", 1),
-            ("lsiten", "listen", 1),
-            ("listenn", "listen", 1),
-            ("lixten", "listen", 1),
-            ("", "abc", 3),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(distance(one, other), expected, "{one} {other}");
-            assert_eq!(distance(other, one), expected, "{other} {one}");
-        }
-    }
-
-    #[test]
-    fn the_hint_is_a_sibling_or_the_same_name_elsewhere() {
-        for (path, expected) in [
-            ("server.listn", Some("listen")),
-            ("sever", Some("server")),
-            ("engine.retry.frist", Some("first")),
-            ("listen", Some("server.listen")),
-            ("servr.listen", Some("server.listen")),
-            ("engine.limit", Some("limits")),
-            ("unheard_of", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(path).as_deref(), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn every_path_is_written_once_and_explained() {
-        for (index, setting) in SETTINGS.iter().enumerate() {
-            assert!(SETTINGS[index + 1..].iter().all(|other| other.path != setting.path), "{}", setting.path);
-            assert!(setting.doc.ends_with('.'), "{}", setting.path);
-            assert!(
-                setting.path.chars().all(|c| c.is_ascii_lowercase() || "._*".contains(c)),
-                "{}",
-                setting.path
-            );
-        }
-    }
-
-    #[test]
-    fn a_name_stands_for_the_star_but_not_for_two_levels() {
-        let leaf = |path| match shape(path) {
-            Shape::Leaf(setting) => setting.path,
-            _ => "none",
-        };
-        assert_eq!(leaf("engine.limits.greeter"), "engine.limits.*");
-        assert_eq!(leaf("engine.limits.default"), "engine.limits.default");
-        assert!(matches!(shape("engine.limits"), Shape::Section));
-        assert!(matches!(shape("engine.limits."), Shape::Unknown));
-        assert!(matches!(shape("engine.limits.a.b"), Shape::Unknown));
-        assert!(matches!(shape("eng"), Shape::Unknown));
-    }
 }

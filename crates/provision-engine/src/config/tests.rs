@@ -3,7 +3,7 @@
 mod layers;
 mod refusals;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secrecy::ExposeSecret;
 
@@ -21,7 +21,8 @@ fn load_bytes(yaml: &[u8], env: &[(&str, &str)], flags: &[(&str, &str)]) -> Load
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let around = Surroundings { environment: home.iter().chain(env).map(owned).collect(), is_root: false };
     let flags: Vec<_> = flags.iter().map(owned).collect();
-    Config::parse(Some((Path::new("provision-engine.yaml"), yaml)), &around, &flags)
+    let own = Some((PathBuf::from("provision-engine.yaml"), yaml.to_vec()));
+    Config::parse(&Files { own, ..Files::default() }, &around, &flags)
 }
 
 #[track_caller]
@@ -118,39 +119,11 @@ fn what_is_in_force_is_shown_as_a_tree() {
 }
 
 #[test]
-fn a_named_file_must_exist_and_a_usual_one_may_be_missing() {
+fn a_named_file_is_remembered() {
     let dir = tempfile::tempdir().unwrap();
-    let (missing, present) = (dir.path().join("missing.yaml"), dir.path().join("present.yaml"));
+    let present = dir.path().join("present.yaml");
     std::fs::write(&present, "server: {listen: '1.1.1.1:1'}").unwrap();
-    let [gone, here] = [&missing, &present].map(|path| path.to_str().unwrap());
-    let path = |found: Option<(PathBuf, Vec<u8>)>| found.map(|(path, _)| path);
-
-    assert_eq!(path(find(None, None, &[gone, here]).unwrap()), Some(present.clone()));
-    assert_eq!(path(find(None, None, &[gone]).unwrap()), None);
-    assert_eq!(path(find(Some(&present), Some(gone), &[]).unwrap()), Some(present.clone()));
-    assert_eq!(
-        find(Some(&missing), None, &[here]).unwrap_err().to_string(),
-        format!("cannot read the configuration {gone}: No such file or directory (os error 2)"),
-    );
-    assert_eq!(
-        find(None, Some(gone), &[here]).unwrap_err().to_string(),
-        format!(
-            "cannot read the configuration {gone} (named by PROVISION_ENGINE_CONFIG): \
-             No such file or directory (os error 2)"
-        ),
-    );
-    assert!(find(None, None, &[dir.path().to_str().unwrap()]).is_err());
-
     let (config, _) = Config::load(Some(&present), std::iter::empty(), &[]).unwrap();
     assert_eq!(config.server.listen.to_string(), "1.1.1.1:1");
     assert_eq!(config.file, Some(present));
-}
-
-#[test]
-fn a_file_that_is_far_too_large_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("large.yaml");
-    std::fs::write(&path, "#".repeat(1024 * 1024 + 1)).unwrap();
-    let error = Config::load(Some(&path), std::iter::empty(), &[]).unwrap_err().to_string();
-    assert!(error.ends_with("larger than 1048576 bytes"), "{error}");
 }

@@ -1,5 +1,6 @@
 //! The types of single settings, each read from its text once and right from then on.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use secrecy::SecretString;
 use super::layers::nature;
 use super::period::Period;
 use super::settings::Kind;
-use super::tree::{Node, Value};
+use super::tree::{Entry, Node, Value};
 
 /// A type that a setting can have. The error is the value at fault: the whole one, or one item of a list.
 pub(crate) trait FromNode: Sized {
@@ -53,7 +54,7 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
 
 /// A URL without its password. In doubt it hides more: passwords may contain `@` and `/`, and some clients
 /// take them as parameters.
-fn masked_url(text: &str) -> String {
+pub(crate) fn masked_url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let lower = rest.to_lowercase();
     if ["password", "passwd", "secret", "token"].iter().any(|word| lower.contains(word)) {
@@ -65,7 +66,7 @@ fn masked_url(text: &str) -> String {
     }
 }
 
-fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
+pub(super) fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
     match &node.value {
         Value::Text(text) => parse(text).ok_or_else(|| Box::new(node.clone())),
         _ => Err(Box::new(node.clone())),
@@ -92,6 +93,12 @@ impl FromNode for u64 {
 
 impl FromNode for usize {
     fn read(node: &Node, kind: Kind) -> Result<usize, Box<Node>> {
+        u64::read(node, kind)?.try_into().map_err(|_| Box::new(node.clone()))
+    }
+}
+
+impl FromNode for u32 {
+    fn read(node: &Node, kind: Kind) -> Result<u32, Box<Node>> {
         u64::read(node, kind)?.try_into().map_err(|_| Box::new(node.clone()))
     }
 }
@@ -141,6 +148,23 @@ impl<T: FromNode> FromNode for Vec<T> {
                 .collect(),
             _ => Err(Box::new(node.clone())),
         }
+    }
+}
+
+/// Names of flavours and ids of service templates.
+impl FromNode for BTreeMap<String, i32> {
+    fn read(node: &Node, _: Kind) -> Result<BTreeMap<String, i32>, Box<Node>> {
+        let Value::Map(entries) = &node.value else { return Err(Box::new(node.clone())) };
+        let mut mapping = BTreeMap::new();
+        for Entry { key, node, .. } in entries {
+            let id = match &node.value {
+                Value::Number(number) => number.as_i64().and_then(|id| i32::try_from(id).ok()),
+                _ => None,
+            };
+            let id = id.filter(|id| *id >= 0).ok_or_else(|| Box::new(node.clone()))?;
+            mapping.insert(key.clone(), id);
+        }
+        Ok(mapping)
     }
 }
 
@@ -249,6 +273,43 @@ impl FromNode for LogOutput {
             "stderr" => Some(LogOutput::Stderr),
             "file" => Some(LogOutput::File),
             "syslog" => Some(LogOutput::Syslog),
+            _ => None,
+        })
+    }
+}
+
+/// The least severe lines that a component's log has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogSeverity {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+impl FromNode for LogSeverity {
+    fn read(node: &Node, _: Kind) -> Result<LogSeverity, Box<Node>> {
+        text(node, |text| match text {
+            "debug" => Some(LogSeverity::Debug),
+            "info" => Some(LogSeverity::Info),
+            "warn" => Some(LogSeverity::Warn),
+            "error" => Some(LogSeverity::Error),
+            _ => None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LogSystem {
+    File,
+    Syslog,
+}
+
+impl FromNode for LogSystem {
+    fn read(node: &Node, _: Kind) -> Result<LogSystem, Box<Node>> {
+        text(node, |text| match text {
+            "file" => Some(LogSystem::File),
+            "syslog" => Some(LogSystem::Syslog),
             _ => None,
         })
     }

@@ -39,6 +39,26 @@ impl Fields {
         }
     }
 
+    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+        self.rest.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// The message and then every field, on one line.
+    pub(super) fn write(&self, text: &mut String) {
+        escape(text, self.message.as_deref().unwrap_or_default());
+        for (name, value) in &self.rest {
+            text.push(' ');
+            text.push_str(name);
+            text.push('=');
+            match value {
+                Value::String(value) if is_one_word(value) => text.push_str(value),
+                Value::String(value) => escape(text, &format!("{value:?}")),
+                // Writing to a string cannot fail.
+                other => drop(write!(text, "{other}")),
+            }
+        }
+    }
+
     fn take(&mut self, name: &str) -> Option<Value> {
         let index = self.rest.iter().position(|(known, _)| *known == name)?;
         Some(self.rest.remove(index).1)
@@ -111,18 +131,7 @@ impl Line {
     /// The form for outputs that add time and level themselves.
     pub(super) fn text_without_time(&self) -> String {
         let mut text = format!("{}: ", self.target);
-        escape(&mut text, self.fields.message.as_deref().unwrap_or_default());
-        for (name, value) in &self.fields.rest {
-            text.push(' ');
-            text.push_str(name);
-            text.push('=');
-            match value {
-                Value::String(value) if is_one_word(value) => text.push_str(value),
-                Value::String(value) => escape(&mut text, &format!("{value:?}")),
-                // Writing to a string cannot fail.
-                other => drop(write!(text, "{other}")),
-            }
-        }
+        self.fields.write(&mut text);
         text
     }
 
@@ -163,7 +172,7 @@ fn is_one_word(value: &str) -> bool {
 }
 
 /// What comes from outside must not be able to begin a line of its own or command the terminal.
-fn escape(text: &mut String, part: &str) {
+pub(super) fn escape(text: &mut String, part: &str) {
     for c in part.chars() {
         if c.is_control() { text.extend(c.escape_default()) } else { text.push(c) }
     }

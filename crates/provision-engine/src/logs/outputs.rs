@@ -1,6 +1,7 @@
 //! Where log lines go. Streams and files are written by threads of their own, behind queues that rather lose
 //! lines than make anybody wait.
 
+use std::borrow::Cow;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -8,15 +9,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use tracing::Level;
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
 
 use super::LogError;
 use super::line::Line;
-use super::syslog::Syslog;
+use super::syslog::{Syslog, Tag};
 use crate::config::{self, LogFormat, LogOutput};
 
 /// How many lines may wait for a slow output.
 const QUEUE: usize = 16_384;
+
+/// Where the log daemon of the system listens.
+pub(super) const DAEMON: &str = "/dev/log";
 
 pub(super) enum Output {
     Stream(NonBlocking),
@@ -36,15 +41,23 @@ impl Outputs {
             LogFormat::Json => line.json(),
         };
         text.push('\n');
+        let bare = match self.format {
+            LogFormat::Text => Cow::Owned(line.text_without_time()),
+            LogFormat::Json => Cow::Borrowed(text.trim_end()),
+        };
         for output in &self.all {
-            match (output, self.format) {
-                // The queue counts what it cannot take; there is nobody to tell.
-                (Output::Stream(queue), _) => drop(queue.clone().write_all(text.as_bytes())),
-                (Output::Syslog(syslog), LogFormat::Text) => {
-                    syslog.send(line.level, &line.text_without_time());
-                }
-                (Output::Syslog(syslog), LogFormat::Json) => syslog.send(line.level, text.trim_end()),
-            }
+            output.write(line.level, &text, &bare);
+        }
+    }
+}
+
+impl Output {
+    /// A whole line, which ends in a line feed, or else the same without what a log daemon adds itself.
+    pub(super) fn write(&self, level: Level, line: &str, bare: &str) {
+        match self {
+            // The queue counts what it cannot take; there is nobody to tell.
+            Output::Stream(queue) => drop(queue.clone().write_all(line.as_bytes())),
+            Output::Syslog(syslog) => syslog.send(level, bare),
         }
     }
 }
@@ -54,9 +67,11 @@ impl Outputs {
 pub(crate) struct Logs {
     counters: Vec<ErrorCounter>,
     syslog_lost: Arc<AtomicUsize>,
-    reopen: Arc<AtomicBool>,
+    reopen: Vec<Arc<AtomicBool>>,
     // Dropping these waits, bounded, for the queues to be written.
     workers: Vec<WorkerGuard>,
+    /// The right to the directory of the components, until everything is written.
+    directory: Option<File>,
 }
 
 impl Logs {
@@ -66,12 +81,29 @@ impl Logs {
         queued + self.syslog_lost.load(Ordering::Relaxed)
     }
 
-    /// Opens the log file anew with the next line, after a program that rotates logs has moved it away.
+    /// Opens the log files anew with their next lines, after a program that rotates logs has moved them away.
     pub(crate) fn reopen(&self) {
-        self.reopen.store(true, Ordering::Relaxed);
+        for file in &self.reopen {
+            file.store(true, Ordering::Relaxed);
+        }
     }
 
-    fn queue(&mut self, name: &str, writer: impl Write + Send + 'static) -> Output {
+    /// The flag that tells one more file to open itself anew.
+    pub(super) fn reopened(&mut self) -> Arc<AtomicBool> {
+        let flag = Arc::<AtomicBool>::default();
+        self.reopen.push(Arc::clone(&flag));
+        flag
+    }
+
+    pub(super) fn hold(&mut self, directory: File) {
+        self.directory = Some(directory);
+    }
+
+    pub(super) fn syslog(&self, path: &Path, tag: Tag) -> Output {
+        Output::Syslog(Syslog::new(path, tag, Arc::clone(&self.syslog_lost)))
+    }
+
+    pub(super) fn queue(&mut self, name: &str, writer: impl Write + Send + 'static) -> Output {
         let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(QUEUE).thread_name(name);
         let (queue, worker) = builder.finish(writer);
         self.counters.push(queue.error_counter());
@@ -91,13 +123,11 @@ pub(super) fn open(log: &config::Log) -> Result<(Outputs, Logs), LogError> {
             LogOutput::Stdout => logs.queue("log-stdout", io::stdout()),
             LogOutput::Stderr => logs.queue("log-stderr", io::stderr()),
             LogOutput::File => {
-                let file = LogFile::open(&log.file, Arc::clone(&logs.reopen))
+                let file = LogFile::open(&log.file, logs.reopened())
                     .map_err(|source| LogError::File { path: log.file.display().to_string(), source })?;
                 logs.queue("log-file", file)
             }
-            LogOutput::Syslog => {
-                Output::Syslog(Syslog::new(Path::new("/dev/log"), Arc::clone(&logs.syslog_lost)))
-            }
+            LogOutput::Syslog => logs.syslog(Path::new(DAEMON), Tag::PROGRAM),
         });
     }
     Ok((Outputs { format: log.format, all }, logs))

@@ -7,8 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::Level;
 
-/// The facility for programs that run in the background, shifted to its place.
-const DAEMON: u8 = 3 << 3;
+/// Who speaks, and the facility, shifted to its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tag {
+    name: &'static str,
+    facility: u8,
+}
+
+impl Tag {
+    /// The program itself, which runs in the background.
+    pub(super) const PROGRAM: Tag = Tag { name: "provision-engine", facility: 3 << 3 };
+
+    pub(super) const fn component(name: &'static str) -> Tag {
+        Tag { name, facility: 1 << 3 }
+    }
+}
 
 /// Log daemons cut or drop longer messages.
 const LONGEST: usize = 8 * 1024;
@@ -17,18 +30,19 @@ const LONGEST: usize = 8 * 1024;
 /// late or starts again gets what is logged from then on.
 pub(super) struct Syslog {
     path: PathBuf,
+    tag: Tag,
     socket: Mutex<Option<UnixDatagram>>,
     lost: Arc<AtomicUsize>,
 }
 
 impl Syslog {
-    pub(super) fn new(path: &Path, lost: Arc<AtomicUsize>) -> Syslog {
-        Syslog { path: path.to_owned(), socket: Mutex::new(None), lost }
+    pub(super) fn new(path: &Path, tag: Tag, lost: Arc<AtomicUsize>) -> Syslog {
+        Syslog { path: path.to_owned(), tag, socket: Mutex::new(None), lost }
     }
 
     /// Sends the line if the daemon takes it at once, and otherwise counts it as lost.
     pub(super) fn send(&self, level: Level, line: &str) {
-        let message = message(level, std::process::id(), line);
+        let message = message(self.tag, level, std::process::id(), line);
         let mut socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         // The second try is for a daemon that has started again since the last line.
         for _ in 0..2 {
@@ -58,14 +72,14 @@ fn connect(path: &Path) -> Option<UnixDatagram> {
 
 /// Priority, tag and text. There is no time in it: the RFC wants local time, and daemons on the same machine
 /// use their own clock when it is missing.
-fn message(level: Level, pid: u32, line: &str) -> String {
+fn message(tag: Tag, level: Level, pid: u32, line: &str) -> String {
     let severity = match level {
         Level::ERROR => 3,
         Level::WARN => 4,
         Level::INFO => 6,
         _ => 7,
     };
-    let mut message = format!("<{}>provision-engine[{pid}]: {line}", DAEMON + severity);
+    let mut message = format!("<{}>{}[{pid}]: {line}", tag.facility + severity, tag.name);
     message.truncate(message.floor_char_boundary(LONGEST));
     message
 }
@@ -76,7 +90,7 @@ mod tests {
 
     fn syslog(path: &Path) -> (Syslog, Arc<AtomicUsize>) {
         let lost = Arc::new(AtomicUsize::new(0));
-        (Syslog::new(path, Arc::clone(&lost)), lost)
+        (Syslog::new(path, Tag::PROGRAM, Arc::clone(&lost)), lost)
     }
 
     fn receive(daemon: &UnixDatagram) -> String {
@@ -87,11 +101,13 @@ mod tests {
 
     #[test]
     fn a_message_has_priority_tag_and_text() {
-        assert_eq!(message(Level::ERROR, 7, "x"), "<27>provision-engine[7]: x");
-        assert_eq!(message(Level::WARN, 7, "x"), "<28>provision-engine[7]: x");
-        assert_eq!(message(Level::INFO, 7, "x"), "<30>provision-engine[7]: x");
-        assert_eq!(message(Level::TRACE, 7, "x"), "<31>provision-engine[7]: x");
-        let long = message(Level::INFO, 7, &"é".repeat(LONGEST));
+        assert_eq!(message(Tag::PROGRAM, Level::ERROR, 7, "x"), "<27>provision-engine[7]: x");
+        assert_eq!(message(Tag::PROGRAM, Level::WARN, 7, "x"), "<28>provision-engine[7]: x");
+        assert_eq!(message(Tag::PROGRAM, Level::INFO, 7, "x"), "<30>provision-engine[7]: x");
+        assert_eq!(message(Tag::PROGRAM, Level::TRACE, 7, "x"), "<31>provision-engine[7]: x");
+        let component = message(Tag::component("CloudClient"), Level::INFO, 7, "x");
+        assert_eq!(component, "<14>CloudClient[7]: x");
+        let long = message(Tag::PROGRAM, Level::INFO, 7, &"é".repeat(LONGEST));
         assert!(long.len() <= LONGEST && long.ends_with('é'));
     }
 

@@ -1,3 +1,5 @@
+mod components;
+
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -40,7 +42,7 @@ fn written(flags: &[(&str, &str)], code: impl FnOnce()) -> String {
     let page = Page::default();
     let (queue, worker) = NonBlockingBuilder::default().finish(page.clone());
     let outputs = Outputs { format: log.format, all: vec![Output::Stream(queue)] };
-    let subscriber = subscriber(&log, outputs, Noon).unwrap();
+    let subscriber = subscriber(&log, outputs, Noon, None).unwrap();
     tracing::subscriber::with_default(subscriber, code);
     // Dropping the worker waits until everything is written.
     drop(worker);
@@ -169,7 +171,7 @@ fn a_log_on_a_device_that_is_always_full_never_fails() {
     let log = settings(&[("log.to", "file,file"), ("log.file", "/dev/full")]);
     let (outputs, guard) = outputs::open(&log).unwrap();
     assert_eq!(outputs.all.len(), 1);
-    tracing::subscriber::with_default(subscriber(&log, outputs, Noon).unwrap(), || {
+    tracing::subscriber::with_default(subscriber(&log, outputs, Noon, None).unwrap(), || {
         for _ in 0..100 {
             tracing::info!("hello");
         }

@@ -1,34 +1,47 @@
-//! The lines of `docs/guide/runtimes.md` work as they are printed, and the dry run of its example.
+//! The lines of the guides work as they are printed, and the dry run of their example.
 
 use std::process::Command;
 
 use crate::stage::Place;
 
-const GUIDE: &str = include_str!("../../../../docs/guide/runtimes.md");
+const RUNTIMES: &str = include_str!("../../../../docs/guide/runtimes.md");
+const SERVERLESS: &str = include_str!("../../../../docs/guide/serverless.md");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runtime.yaml");
 
-/// All lines of shell, as one script.
-fn script() -> String {
-    let blocks = GUIDE.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
-    blocks.fold(String::from("set -eu\n"), |script, block| script + block)
-}
-
-#[test]
-fn the_lines_of_the_guide_lead_from_the_catalog_to_410() {
+/// Runs all lines of shell of a guide against a server of its own, and answers what they print.
+fn play(guide: &str, data_in_guide: &str) -> String {
     let place = Place::new();
     let server = place.serve(&[]);
     let data = place.path("data");
-    let script = script()
+    let blocks = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let script = blocks.fold(String::from("set -eu\n"), |script, block| script + block);
+    assert!(script.contains("http://127.0.0.1:1337"), "{script}");
+    let script = script
         .replace("http://127.0.0.1:1337", &server.url)
-        .replace("/tmp/runtimes", data.to_str().unwrap())
+        .replace(data_in_guide, data.to_str().unwrap())
         .replace("sleep 1", "sleep 0.1");
-    assert!(script.contains(&server.url) && script.contains(data.to_str().unwrap()), "{script}");
     let ran = Command::new("timeout").args(["60", "bash", "-c", &script]).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{out}\n{err}");
-    assert!(out.contains("\"kubeconfig\"") && out.contains("\"dashboard_url\""), "{out}");
-    assert_eq!(out.lines().last(), Some("410"), "{out}\n{err}");
     server.stop();
+    out.into_owned()
+}
+
+#[test]
+fn the_lines_about_runtimes_lead_from_the_catalog_to_410() {
+    let out = play(RUNTIMES, "/tmp/runtimes");
+    assert!(out.contains("\"kubeconfig\"") && out.contains("\"dashboard_url\""), "{out}");
+    assert_eq!(out.lines().last(), Some("410"), "{out}");
+}
+
+#[test]
+fn the_lines_about_serverless_runtimes_lead_from_a_request_to_an_answer_and_to_404() {
+    let out = play(SERVERLESS, "/tmp/serverless");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.first(), Some(&"\"1.3.3\""), "{out}");
+    assert!(out.contains("\"NAME\":\"grown\"") && out.contains("\"MEMORY\":1024"), "{out}");
+    assert!(lines.iter().any(|line| line.contains("\"ret_code\":0") && line.contains("\"res\":42")), "{out}");
+    assert_eq!(lines.last(), Some(&"404"), "{out}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod check;
 mod database;
 mod random;
 mod runtimes;
+mod serverless;
 mod zombie;
 
 use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};

@@ -67,6 +67,8 @@ impl Place {
         let mut command = Command::new(PROGRAM);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", self.dir.path()).env("PROVISION_ENGINE_DATA_DIR", self.path("data"));
+        // Neither the configuration nor the logs of this machine are any business of a test.
+        command.env("PROVISION_ENGINE_PREFIX", self.path("root"));
         command.envs(self.environment.iter().cloned());
         command.current_dir(self.dir.path()).args(arguments).stdin(Stdio::null());
         command

@@ -22,8 +22,8 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    pub(super) fn beside(target: &Target) -> Result<Ground> {
-        Ok(Ground { target: target.another()?, dir: TempDir::with_prefix("provision-engine-bench-")? })
+    pub(super) fn beside(target: &Target, name: &str) -> Result<Ground> {
+        Ok(Ground { target: target.another(name)?, dir: TempDir::with_prefix("provision-engine-bench-")? })
     }
 
     pub(super) fn dir(&self) -> Result<&str> {

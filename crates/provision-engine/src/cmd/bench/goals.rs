@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use super::load::as_float;
 use super::measure::Database;
 use super::runtimes::Runtimes;
+use super::serverless::Serverless;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Goal {
@@ -78,6 +80,18 @@ fn judge_runtimes_of(runtimes: &Runtimes) -> Vec<Goal> {
     ]
 }
 
+pub(super) fn judge_serverless(databases: &[Serverless]) -> Vec<Goal> {
+    databases.iter().flat_map(judge_serverless_of).collect()
+}
+
+fn judge_serverless_of(of: &Serverless) -> Vec<Goal> {
+    let connections = as_float(of.connections as u64);
+    vec![
+        at_most(of.name, "S2", "ms of our own in a look at a fixed pace, 99 %", of.reads.own_p99_ms, 1.0),
+        at_most(of.name, "S4", "connections to oned, the most at once", connections, 8.0),
+    ]
+}
+
 fn at_most(database: &'static str, id: &'static str, figure: &'static str, value: f64, goal: f64) -> Goal {
     Goal { id, database, figure, value, goal: format!("≤ {goal}"), is_met: value <= goal }
 }
@@ -85,6 +99,7 @@ fn at_most(database: &'static str, id: &'static str, figure: &'static str, value
 #[cfg(test)]
 mod tests {
     use super::super::runtimes::{Awaited, List, Pace};
+    use super::super::serverless::Share;
     use super::*;
 
     fn runtimes(p99_ms: f64, memory_later_mb: f64, max_ms: f64) -> Runtimes {
@@ -122,6 +137,46 @@ mod tests {
             let found: Vec<&str> = goals.iter().filter(|goal| !goal.is_met).map(|goal| goal.id).collect();
             assert_eq!(found, missed);
             assert_eq!(goals.len(), 3);
+        }
+    }
+
+    fn serverless(own_p99_ms: f64, connections: usize) -> Serverless {
+        let share = |own_p99_ms| Share {
+            requests: 1,
+            per_second: 1.0,
+            base_per_second: 2.0,
+            p50_ms: 9.0,
+            p99_ms: 9.0,
+            base_p50_ms: 8.0,
+            base_p99_ms: 8.0,
+            own_p50_ms: 9.0,
+            own_p99_ms,
+        };
+        Serverless {
+            name: "sqlite",
+            creators: 8,
+            creates: share(99.0),
+            requests_per_second: 500,
+            reads: share(own_p99_ms),
+            pollers: 64,
+            polls_per_second: 1.0,
+            base_polls_per_second: 2.0,
+            connections,
+            memory_before_mb: 1.0,
+            memory_after_mb: 99.0,
+        }
+    }
+
+    #[test]
+    fn each_goal_of_serverless_runtimes_is_missed_by_its_own_figure_alone() {
+        for (measured, missed) in [
+            (serverless(1.0, 8), vec![]),
+            (serverless(1.1, 8), vec!["S2"]),
+            (serverless(1.0, 9), vec!["S4"]),
+        ] {
+            let goals = judge_serverless(&[measured]);
+            let found: Vec<&str> = goals.iter().filter(|goal| !goal.is_met).map(|goal| goal.id).collect();
+            assert_eq!(found, missed);
         }
     }
 }

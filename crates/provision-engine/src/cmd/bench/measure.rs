@@ -26,6 +26,10 @@ pub(super) struct Effort {
     pub(super) runtimes: usize,
     pub(super) runtimes_waiting: usize,
     pub(super) records: usize,
+    /// How many serverless runtimes are made in each round.
+    pub(super) serverless: usize,
+    /// How long they are looked at, at a fixed pace.
+    pub(super) reading: Duration,
 }
 
 impl Effort {
@@ -39,6 +43,8 @@ impl Effort {
             runtimes: 3_000,
             runtimes_waiting: 10_000,
             records: 100_000,
+            serverless: 1_000,
+            reading: Duration::from_secs(10),
         };
         let small = Effort {
             rounds: 1,
@@ -49,6 +55,8 @@ impl Effort {
             runtimes: 200,
             runtimes_waiting: 200,
             records: 1_000,
+            serverless: 50,
+            reading: Duration::from_secs(2),
         };
         let effort = if args.quick { small } else { whole };
         Effort {
@@ -58,6 +66,7 @@ impl Effort {
             runtimes: args.runtimes.unwrap_or(effort.runtimes),
             runtimes_waiting: args.runtimes_waiting.unwrap_or(effort.runtimes_waiting),
             records: args.records.unwrap_or(effort.records),
+            serverless: args.serverless.unwrap_or(effort.serverless),
             ..effort
         }
     }

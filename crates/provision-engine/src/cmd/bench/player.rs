@@ -24,6 +24,8 @@ pub(super) enum Part {
     Sit,
     /// Asks itself for runtimes that are never finished.
     Await,
+    /// Offers serverless runtimes to whoever asks.
+    Offer,
 }
 
 /// The process, and what it says: one line for each thing that somebody waits for.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::goals::Goal;
 use super::measure::Database;
 use super::runtimes::Runtimes;
+use super::serverless::Serverless;
 use crate::output::{Answer, Cell, Mood, Table};
 
 #[derive(Debug, Serialize)]
@@ -15,6 +16,7 @@ pub(super) struct Report {
     pub(super) is_quick: bool,
     pub(super) databases: Vec<Database>,
     pub(super) runtimes: Vec<Runtimes>,
+    pub(super) serverless: Vec<Serverless>,
     pub(super) goals: Vec<Goal>,
 }
 
@@ -22,7 +24,8 @@ impl Report {
     pub(super) fn new(is_quick: bool) -> Report {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let version = env!("CARGO_PKG_VERSION");
-        Report { version, cores, is_quick, databases: Vec::new(), runtimes: Vec::new(), goals: Vec::new() }
+        let (databases, runtimes, serverless) = (Vec::new(), Vec::new(), Vec::new());
+        Report { version, cores, is_quick, databases, runtimes, serverless, goals: Vec::new() }
     }
 }
 
@@ -54,6 +57,11 @@ impl Answer for Report {
         for runtimes in &self.runtimes {
             for (figure, value) in figures(runtimes) {
                 row(runtimes.name, figure, value);
+            }
+        }
+        for serverless in &self.serverless {
+            for (figure, value) in serverless.figures() {
+                row(serverless.name, figure, value);
             }
         }
         for goal in &self.goals {

@@ -51,7 +51,7 @@ struct Round {
 }
 
 pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Runtimes> {
-    let ground = Ground::beside(target)?;
+    let ground = Ground::beside(target, "runtimes")?;
     let writers = if target.url().is_some() { CLIENTS } else { 1 };
     let mut rounds = Vec::new();
     for number in 1..=effort.rounds {

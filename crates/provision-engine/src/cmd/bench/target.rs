@@ -43,13 +43,13 @@ impl Target {
     }
 
     /// An empty database of the same kind. On somebody else's server it is the same one.
-    pub(super) fn another(&self) -> Result<Target> {
+    pub(super) fn another(&self, name: &str) -> Result<Target> {
         match self {
             Target::Sqlite { .. } => Target::sqlite(),
             Target::Postgres { server: None, url } => Ok(Target::Postgres { server: None, url: url.clone() }),
             Target::Postgres { server: Some(server), .. } => {
-                server.create_database("runtimes")?;
-                Ok(Target::Postgres { server: None, url: server.url("runtimes") })
+                server.create_database(name)?;
+                Ok(Target::Postgres { server: None, url: server.url(name) })
             }
         }
     }

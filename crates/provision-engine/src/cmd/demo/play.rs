@@ -14,7 +14,7 @@ use super::stage::Stage;
 use crate::cmd::platform::{self, Platform};
 
 /// No act takes anywhere near as long.
-const ACT_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const ACT_LIMIT: Duration = Duration::from_secs(30);
 /// How often to look when nothing is announced.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const EVENTS_MAX: usize = 1000;
@@ -58,6 +58,7 @@ impl<'a> Play<'a> {
     pub(super) async fn all(mut self) -> Result<Vec<Story>> {
         self.greetings().await?;
         self.runtimes().await?;
+        self.serverless().await?;
         self.stage.close();
         Ok(self.stories)
     }

@@ -91,7 +91,8 @@ fn the_data_directory_follows_the_user() {
     let dir = |environment: &[(&str, &str)], is_root| {
         let environment =
             environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let (config, _) = Config::parse(None, &Surroundings { environment, is_root }, &[]).unwrap();
+        let (config, _) =
+            Config::parse(&Files::default(), &Surroundings { environment, is_root }, &[]).unwrap();
         config.data_dir.display().to_string()
     };
     assert_eq!(dir(&[("HOME", "/h")], false), "/h/.local/state/provision-engine");
@@ -100,6 +101,10 @@ fn the_data_directory_follows_the_user() {
     assert_eq!(dir(&[("HOME", "/h"), ("XDG_STATE_HOME", "/s")], true), "/s/provision-engine");
     assert_eq!(dir(&[("HOME", "/h"), ("XDG_STATE_HOME", "s")], false), "/h/.local/state/provision-engine");
     assert_eq!(dir(&[("HOME", "/h"), ("PROVISION_ENGINE_DATA_DIR", "~/d")], true), "/h/d");
+    assert_eq!(
+        dir(&[("HOME", "/h"), ("PROVISION_ENGINE_PREFIX", "/p/")], false),
+        "/p/var/lib/provision-engine"
+    );
 }
 
 #[test]

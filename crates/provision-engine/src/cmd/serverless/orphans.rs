@@ -1,0 +1,217 @@
+//! `serverless orphans`: what carries our mark in `OpenNebula` and has nobody who is responsible for it.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use drivers::opennebula::Refusal;
+use engine::{Clock, WallClock};
+use serde::Serialize;
+use workflows::serverless::orphans::{Cleaned, Orphan};
+use workflows::serverless::sweep::{Sweep, SweepError};
+
+use super::wait::PatienceArgs;
+use crate::cli::Global;
+use crate::cmd;
+use crate::compose::{Database, Nebula, looker};
+use crate::exit::Exit;
+use crate::orphans::read_one_auth;
+use crate::output::{self, Answer, Cell, Mood, Table, age, note};
+
+/// `OpenNebula` takes a moment to end a machine.
+const PAUSE: Duration = Duration::from_millis(500);
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine serverless orphans
+  provision-engine serverless orphans --clean
+
+It reads the configuration and the database of the server, and asks OpenNebula in the name
+of who is in the file `serverless.orphans.one_auth`. What an operation still works on, and
+what is younger than `serverless.orphans.older_than`, is left alone. Exit code 2 means that
+something is lost.";
+
+/// Find documents and services of ours that were left behind, and end them
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct OrphansArgs {
+    /// End what is found, with its machines
+    #[arg(long)]
+    clean: bool,
+    #[command(flatten)]
+    patience: PatienceArgs,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    items: Vec<Found>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    kind: &'static str,
+    id: i32,
+    name: String,
+    age_seconds: u64,
+    why: String,
+    /// The operation that made it.
+    operation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+}
+
+/// What came of cleaning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Outcome {
+    Gone,
+    Waits(String),
+    Failed(String),
+}
+
+impl Found {
+    fn of(orphan: &Orphan, outcome: Option<Outcome>) -> Found {
+        Found {
+            kind: orphan.kind.as_str(),
+            id: orphan.id,
+            name: orphan.name.clone(),
+            age_seconds: orphan.age.as_secs(),
+            why: orphan.why.clone(),
+            operation: orphan.operation.clone(),
+            outcome,
+        }
+    }
+
+    fn is(&self, other: &Found) -> bool {
+        (self.kind, self.id) == (other.kind, other.id)
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.outcome, Some(Outcome::Waits(_)))
+    }
+}
+
+impl From<Cleaned> for Outcome {
+    fn from(cleaned: Cleaned) -> Outcome {
+        match cleaned {
+            Cleaned::Gone => Outcome::Gone,
+            Cleaned::Waits(why) => Outcome::Waits(why),
+            Cleaned::Failed(why) => Outcome::Failed(why),
+        }
+    }
+}
+
+impl Answer for Report {
+    fn table(&self, is_wide: bool) -> Table {
+        let mut columns = vec!["KIND", "ID", "MADE", "WHY", "OUTCOME"];
+        columns.extend(if is_wide { vec!["NAME", "OPERATION"] } else { vec![] });
+        let mut table = Table::new(columns);
+        let now = WallClock.now();
+        for found in &self.items {
+            let made = age(now, now.minus(Duration::from_secs(found.age_seconds)));
+            let outcome = match &found.outcome {
+                None => Cell::new("-"),
+                Some(Outcome::Gone) => Cell::new("gone").mood(Mood::Good),
+                Some(Outcome::Waits(why)) => Cell::new(format!("waits: {why}")).mood(Mood::Busy),
+                Some(Outcome::Failed(why)) => Cell::new(format!("failed: {why}")).mood(Mood::Bad),
+            };
+            let mut cells =
+                vec![found.kind.into(), Cell::number(found.id), made.into(), Cell::new(&found.why), outcome];
+            if is_wide {
+                cells.extend([Cell::new(&found.name), Cell::new(&found.operation)]);
+            }
+            table.row(cells);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|found| format!("{}/{}", found.kind, found.id)).collect()
+    }
+}
+
+pub(super) async fn run(global: &Global, args: &OrphansArgs) -> Result<Exit> {
+    let (config, warnings) = global.load(&[])?;
+    cmd::warn(&warnings);
+    let settings = &config.serverless.orphans;
+    let file = settings.one_auth.as_deref().context(
+        "nobody is configured who sees the runtimes of all users: let serverless.orphans.one_auth name a file \
+         with user:password",
+    )?;
+    let admin = read_one_auth(file)?;
+    let sandbox = config.sandbox.url.as_ref().map(|url| url.as_str().to_owned());
+    let nebula = Nebula::open(&config, sandbox.as_deref())?;
+    let engine = looker(Database::open(&config.store).await?);
+    let sweep = Sweep {
+        engine: &engine,
+        nebula: &nebula.serverless.nebula,
+        admin: &admin,
+        older_than: settings.older_than.get(),
+    };
+    let look = if args.clean { clean(&sweep, &args.patience).await } else { look(&sweep).await };
+    let items = look.map_err(|error| explained(error, &nebula))?;
+    let exit = judge(args.clean, &items);
+    output::print(global.output, &Report { items })?;
+    Ok(exit)
+}
+
+async fn look(sweep: &Sweep<'_>) -> Result<Vec<Found>, SweepError> {
+    Ok(sweep.look().await?.iter().map(|orphan| Found::of(orphan, None)).collect())
+}
+
+/// As often as it takes, within the time that there is.
+async fn clean(sweep: &Sweep<'_>, patience: &PatienceArgs) -> Result<Vec<Found>, SweepError> {
+    let patience = patience.start();
+    let mut all: Vec<Found> = Vec::new();
+    loop {
+        // What waited and is not found any longer has gone meanwhile.
+        for found in all.iter_mut().filter(|found| found.waits()) {
+            found.outcome = Some(Outcome::Gone);
+        }
+        for (orphan, cleaned) in sweep.clean().await? {
+            let found = Found::of(&orphan, Some(cleaned.into()));
+            match all.iter_mut().find(|known| known.is(&found)) {
+                Some(known) => *known = found,
+                None => all.push(found),
+            }
+        }
+        if !all.iter().any(Found::waits) || patience.is_over() {
+            return Ok(all);
+        }
+        patience.pause(PAUSE).await;
+    }
+}
+
+fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
+    if items.is_empty() {
+        note("nothing is lost");
+        return Exit::GOOD;
+    }
+    if !is_cleaned {
+        let count = items.len();
+        note(format!("{count} are lost; end them with: provision-engine serverless orphans --clean"));
+        return Exit::FOUND;
+    }
+    if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Failed(_)))) {
+        return Exit::ERROR;
+    }
+    if items.iter().any(Found::waits) {
+        note("some are not gone yet: clean again later");
+        return Exit::TIMED_OUT;
+    }
+    Exit::GOOD
+}
+
+fn explained(error: SweepError, nebula: &Nebula) -> anyhow::Error {
+    let (oned, oneflow) = (&nebula.oned, &nebula.oneflow);
+    let text = match &error {
+        SweepError::Store(_) => "cannot read the database".to_owned(),
+        SweepError::Nebula(error) if error.is(Refusal::Authentication) => {
+            "OpenNebula does not take what is in the file serverless.orphans.one_auth".to_owned()
+        }
+        SweepError::Nebula(_) => {
+            format!("cannot look at {oned} and {oneflow}, which serverless.oned and serverless.oneflow name")
+        }
+    };
+    anyhow::Error::new(error).context(text)
+}

@@ -1,0 +1,98 @@
+//! OpenNebula and the door in front of it, put together from the configuration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use doors::serverless::ServerlessDoor;
+use drivers::opennebula::Options;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use workflows::serverless::{ResizeMode, Serverless, ServerlessSettings, SrAuth};
+
+use crate::config::{self, Config};
+
+/// Where OpenNebula listens when nobody says otherwise.
+const ONED: &str = "http://localhost:2633/RPC2";
+const ONED_PORT: u16 = 2633;
+const ONEFLOW: &str = "http://localhost:2474";
+/// On the same machine somebody who listens answers at once.
+const KNOCK: Duration = Duration::from_secs(1);
+
+/// OpenNebula as it is used, and where it is.
+#[derive(Clone)]
+pub(crate) struct Nebula {
+    pub(crate) serverless: Arc<Serverless>,
+    pub(crate) oned: String,
+    pub(crate) oneflow: String,
+}
+
+impl Nebula {
+    /// `sandbox` stands in for what has no address.
+    pub(crate) fn open(config: &Config, sandbox: Option<&str>) -> Result<Nebula> {
+        let given = &config.serverless;
+        match (&given.oned, &given.oneflow, sandbox) {
+            (Some(oned), Some(oneflow), _) => Nebula::at(config, Options::new(oned.as_str(), oneflow.as_str())),
+            (_, _, Some(sandbox)) => Nebula::beside(config, sandbox),
+            _ => Nebula::at(config, Options::new(ONED, ONEFLOW)),
+        }
+    }
+
+    /// That of a sandbox, whatever the configuration says.
+    pub(super) fn beside(config: &Config, sandbox: &str) -> Result<Nebula> {
+        Nebula::at(config, Options::beside(sandbox))
+    }
+
+    fn at(config: &Config, place: Options) -> Result<Nebula> {
+        let given = &config.serverless;
+        let options = Options { connections: given.connections, timeout: given.call_timeout.get(), ..place };
+        let serverless = Arc::new(Serverless::new(&options, settings(given))?);
+        let Options { oned, oneflow, .. } = options;
+        Ok(Nebula { serverless, oned, oneflow })
+    }
+
+    pub(super) fn door(&self, config: &Config) -> Option<ServerlessDoor> {
+        let shown = config.as_engine_conf(&self.oned, &self.oneflow);
+        config.serverless.enabled.then(|| ServerlessDoor {
+            version: config.serverless.version.clone(),
+            body_limit_bytes: config.serverless.body_limit_bytes,
+            ..ServerlessDoor::new(Arc::clone(&self.serverless), shown)
+        })
+    }
+}
+
+/// Whether this is a first try: it may be one, the addresses are still the usual ones, and nobody is there.
+pub(super) async fn sandbox_stands_in(config: &Config) -> bool {
+    let given = &config.serverless;
+    let is_usual = |url: &Option<config::HttpUrl>, usual| url.as_ref().is_none_or(|url| url.as_str() == usual);
+    if !given.sandbox || !is_usual(&given.oned, ONED) || !is_usual(&given.oneflow, ONEFLOW) {
+        return false;
+    }
+    !matches!(timeout(KNOCK, TcpStream::connect(("localhost", ONED_PORT))).await, Ok(Ok(_)))
+}
+
+fn settings(given: &config::Serverless) -> ServerlessSettings {
+    let capacity = &given.capacity;
+    ServerlessSettings {
+        timeout: given.timeout.get(),
+        cpu_default: capacity.cpu_default,
+        cpu_mult: capacity.cpu_mult,
+        memory_default: capacity.memory_default,
+        memory_mult: capacity.memory_mult,
+        resize_mode: match capacity.resize_mode {
+            config::ResizeMode::Ballooning => ResizeMode::Ballooning,
+            config::ResizeMode::Hotplug => ResizeMode::Hotplug,
+        },
+        disk_default: capacity.disk_default,
+        mapping: given.mapping.clone(),
+        mapping_falls_back: given.mapping_falls_back,
+        sr_auth: match given.sr_auth {
+            config::SrAuth::Password => SrAuth::Password,
+            config::SrAuth::Token => SrAuth::Token,
+            config::SrAuth::Nothing => SrAuth::None,
+        },
+        token_valid: given.token_valid.get(),
+        scheduling_verbatim: given.scheduling_verbatim,
+        poll: given.poll.get(),
+    }
+}

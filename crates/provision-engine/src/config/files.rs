@@ -1,0 +1,129 @@
+//! The files of the configuration: where they are looked for, and how much of them is read.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::ConfigError;
+use super::layers::Surroundings;
+
+/// A configuration is a page or two; anything larger is the wrong file.
+const LARGEST: u64 = 1024 * 1024;
+
+/// Where our own file is looked for when nobody names it. The second one belongs to the installation.
+const USUAL: &str = "provision-engine.yaml";
+const INSTALLED: &str = "/etc/provision-engine/config.yaml";
+const ENGINE_CONF: &str = "/etc/provision-engine/engine.conf";
+
+/// A file and what it says.
+pub(super) type Text = (PathBuf, Vec<u8>);
+
+/// What was found, not yet understood.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) own: Option<Text>,
+    pub(super) engine_conf: Option<Text>,
+}
+
+pub(super) fn own(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
+    find(named, around, "PROVISION_ENGINE_CONFIG", &[USUAL, &around.installed(INSTALLED)])
+}
+
+pub(super) fn engine_conf(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
+    find(named, around, "PROVISION_ENGINE_ENGINE_CONF", &[&around.installed(ENGINE_CONF)])
+}
+
+/// A file that somebody named must exist; a usual one may be missing.
+fn find(
+    named: Option<&Path>,
+    around: &Surroundings,
+    variable: &str,
+    usual: &[&str],
+) -> Result<Option<Text>, ConfigError> {
+    if let Some(path) = named.or(around.variable(variable).map(Path::new)) {
+        let hint = if named.is_none() { format!(" (named by {variable})") } else { String::new() };
+        return match read(path) {
+            Ok(text) => Ok(Some((path.to_owned(), text))),
+            Err(error) => Err(unreadable(path, &error, &hint)),
+        };
+    }
+    for path in usual.iter().map(Path::new) {
+        match read(path) {
+            Ok(text) => return Ok(Some((path.to_owned(), text))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreadable(path, &error, "")),
+        }
+    }
+    Ok(None)
+}
+
+fn unreadable(path: &Path, error: &io::Error, hint: &str) -> ConfigError {
+    ConfigError::whole(format!("cannot read the configuration {}{hint}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LARGEST {
+        return Err(io::Error::other(format!("larger than {LARGEST} bytes")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_file_must_exist_and_a_usual_one_may_be_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (missing, present) = (dir.path().join("missing.yaml"), dir.path().join("present.yaml"));
+        std::fs::write(&present, "server: {listen: '1.1.1.1:1'}").unwrap();
+        let [gone, here] = [&missing, &present].map(|path| path.to_str().unwrap());
+        let (nothing, variable) = (Surroundings::default(), Surroundings::of([pair("V", gone)].into_iter()));
+        let path = |found: Option<Text>| found.map(|(path, _)| path);
+
+        assert_eq!(path(find(None, &nothing, "V", &[gone, here]).unwrap()), Some(present.clone()));
+        assert_eq!(path(find(None, &nothing, "V", &[gone]).unwrap()), None);
+        assert_eq!(path(find(Some(&present), &variable, "V", &[]).unwrap()), Some(present.clone()));
+        assert_eq!(
+            find(Some(&missing), &nothing, "V", &[here]).unwrap_err().to_string(),
+            format!("cannot read the configuration {gone}: No such file or directory (os error 2)"),
+        );
+        assert_eq!(
+            find(None, &variable, "V", &[here]).unwrap_err().to_string(),
+            format!(
+                "cannot read the configuration {gone} (named by V): No such file or directory (os error 2)"
+            ),
+        );
+        assert!(find(None, &nothing, "V", &[dir.path().to_str().unwrap()]).is_err());
+    }
+
+    #[test]
+    fn the_files_of_an_installation_are_below_its_prefix() {
+        let dir = tempfile::tempdir().unwrap();
+        let etc = dir.path().join("etc/provision-engine");
+        std::fs::create_dir_all(&etc).unwrap();
+        let prefix = format!("{}/", dir.path().display());
+        let around = Surroundings::of([pair("PROVISION_ENGINE_PREFIX", &prefix)].into_iter());
+        assert!(engine_conf(None, &around).unwrap().is_none());
+        std::fs::write(etc.join("engine.conf"), ":port: 1\n").unwrap();
+        std::fs::write(etc.join("config.yaml"), "server: {}\n").unwrap();
+        assert_eq!(engine_conf(None, &around).unwrap().unwrap().0, etc.join("engine.conf"));
+        assert_eq!(own(None, &around).unwrap().unwrap().1, b"server: {}\n");
+    }
+
+    #[test]
+    fn a_file_that_is_far_too_large_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("large.yaml");
+        std::fs::write(&path, "#".repeat(1024 * 1024 + 1)).unwrap();
+        let error = own(Some(&path), &Surroundings::default()).unwrap_err().to_string();
+        assert!(error.ends_with("larger than 1048576 bytes"), "{error}");
+        assert_eq!(engine_conf(Some(&path), &Surroundings::default()).unwrap_err().to_string(), error);
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+}

@@ -1,0 +1,295 @@
+//! Serverless runtimes from one end to the other: a device asks the real program, which asks the OpenNebula of the
+//! sandbox. What counts in the end is the ledger there: what stands, and what was ever made.
+
+mod canary;
+mod contract;
+mod crowd;
+mod failures;
+mod flavours;
+mod forgotten;
+mod lives;
+mod removals;
+mod repeats;
+
+use std::cell::RefCell;
+
+use drivers::opennebula::{Credentials, Machine, OpenNebula, Options};
+use engine::secret::SecretString;
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, RequestBuilder};
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::stage::{Place, Sandbox, Server, call, until, until_or};
+
+pub(crate) const RUNTIMES: &str = "/serverless-runtimes";
+/// A user whom the sandbox knows.
+pub(crate) const USER: (&str, &str) = ("cognit", "cognitpass");
+pub(crate) const NOTHING: [String; 0] = [];
+
+/// A place in which nothing waits longer than it must.
+pub(crate) fn quick() -> Place {
+    Place::new().env("PROVISION_ENGINE_SERVERLESS__POLL", "20ms")
+}
+
+/// The body for a runtime with these members.
+pub(crate) fn runtime(members: &Value) -> Value {
+    json!({"SERVERLESS_RUNTIME": members})
+}
+
+/// The body for a runtime with one function of this flavour.
+pub(crate) fn function(flavour: &str) -> Value {
+    runtime(&json!({"FAAS": {"FLAVOUR": flavour}}))
+}
+
+/// What the engine said.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    /// What is in the answer about the runtime.
+    pub(crate) fn seen(&self) -> &Value {
+        &self.json["SERVERLESS_RUNTIME"]
+    }
+
+    #[track_caller]
+    pub(crate) fn id(&self) -> i64 {
+        self.seen()["ID"].as_i64().unwrap_or_else(|| panic!("no id in {}", self.text))
+    }
+
+    /// Insists on the status.
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Answer {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// Insists on what every answer to a device has.
+    #[track_caller]
+    fn checked(self) -> Answer {
+        let Answer { status, text, json, .. } = &self;
+        let told = format!("{status} {text} {:?}", self.headers);
+        assert_eq!(self.header("x-content-type-options"), "nosniff", "{told}");
+        let has = |name: &str| self.headers.contains_key(name);
+        assert_eq!(has("www-authenticate"), *status == 401, "{told}");
+        assert_eq!(has("retry-after"), [423, 503, 504].contains(status), "{told}");
+        assert_eq!(has("location"), [201, 202].contains(status), "{told}");
+        if *status == 204 {
+            assert!(text.is_empty() && !has("content-type"), "{told}");
+            return self;
+        }
+        assert_eq!(self.header("content-type"), "application/json", "{told}");
+        assert_eq!(self.header("content-length"), text.len().to_string(), "{told}");
+        if *status >= 400 {
+            let names: Vec<&String> = json.as_object().unwrap().keys().collect();
+            assert_eq!(names, ["error", "message"], "{told}");
+            assert!(json["error"].is_string() && !json["message"].is_null(), "{told}");
+        }
+        self
+    }
+}
+
+/// Somebody in front of one server.
+#[derive(Clone)]
+pub(crate) struct Device {
+    pub(crate) http: Client,
+    pub(crate) url: String,
+}
+
+impl Device {
+    pub(crate) fn of(server: &Server) -> Device {
+        Device { http: Client::builder().no_proxy().build().unwrap(), url: server.url.clone() }
+    }
+
+    /// As nobody.
+    pub(crate) fn stranger(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
+    }
+
+    pub(crate) fn ask(&self, method: Method, path: &str) -> RequestBuilder {
+        self.stranger(method, path).basic_auth(USER.0, Some(USER.1))
+    }
+
+    pub(crate) fn about(&self, method: Method, id: i64) -> RequestBuilder {
+        self.ask(method, &format!("{RUNTIMES}/{id}"))
+    }
+
+    pub(crate) async fn post(&self, body: &Value) -> Answer {
+        answer(self.ask(Method::POST, RUNTIMES).json(body)).await
+    }
+
+    pub(crate) async fn get(&self, id: i64) -> Answer {
+        answer(self.about(Method::GET, id)).await
+    }
+
+    pub(crate) async fn put(&self, id: i64, body: &Value) -> Answer {
+        answer(self.about(Method::PUT, id).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, id: i64) -> Answer {
+        answer(self.about(Method::DELETE, id)).await
+    }
+}
+
+/// Sends it and reads all of the answer.
+pub(crate) async fn answer(request: RequestBuilder) -> Answer {
+    let response = request.send().await.unwrap();
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = response.text().await.unwrap();
+    let json = serde_json::from_str(&text).unwrap_or_default();
+    Answer { status, headers, text, json }.checked()
+}
+
+/// One server with a sandbox of its own, and a device in front of it.
+pub(crate) struct Scene {
+    pub(crate) runtime: Runtime,
+    pub(crate) device: Device,
+    pub(crate) server: Server,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) place: Place,
+}
+
+impl Scene {
+    #[track_caller]
+    pub(crate) fn open(place: Place) -> Scene {
+        let sandbox = Sandbox::start(&place);
+        Scene::at(place, sandbox)
+    }
+
+    /// With a sandbox that is there already.
+    #[track_caller]
+    pub(crate) fn at(place: Place, sandbox: Sandbox) -> Scene {
+        let server = place.serve(&["--sandbox-url", &sandbox.url, "--log-level", "error"]);
+        Scene::around(place, sandbox, server)
+    }
+
+    /// With a server that is there already too.
+    pub(crate) fn around(place: Place, sandbox: Sandbox, server: Server) -> Scene {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        Scene { runtime, device: Device::of(&server), server, sandbox, place }
+    }
+
+    pub(crate) fn send(&self, request: RequestBuilder) -> Answer {
+        self.runtime.block_on(answer(request))
+    }
+
+    pub(crate) fn post(&self, body: &Value) -> Answer {
+        self.runtime.block_on(self.device.post(body))
+    }
+
+    pub(crate) fn get(&self, id: i64) -> Answer {
+        self.runtime.block_on(self.device.get(id))
+    }
+
+    pub(crate) fn put(&self, id: i64, body: &Value) -> Answer {
+        self.runtime.block_on(self.device.put(id, body))
+    }
+
+    pub(crate) fn delete(&self, id: i64) -> Answer {
+        self.runtime.block_on(self.device.delete(id))
+    }
+
+    /// A runtime that was just made.
+    #[track_caller]
+    pub(crate) fn made(&self, body: &Value) -> i64 {
+        self.post(body).is(201).id()
+    }
+
+    /// A runtime whose functions all run.
+    #[track_caller]
+    pub(crate) fn running(&self, body: &Value) -> i64 {
+        let id = self.made(body);
+        self.until_state(id, "RUNNING");
+        id
+    }
+
+    /// Looks until all functions are in a state.
+    #[track_caller]
+    pub(crate) fn until_state(&self, id: i64, state: &str) -> Answer {
+        let last = RefCell::new(String::new());
+        let ask = || {
+            let answer = self.get(id).is(200);
+            last.replace(answer.text.clone());
+            let functions = ["FAAS", "DAAS"].map(|role| &answer.seen()[role]["STATE"]);
+            let is_there = functions.into_iter().all(|found| found.is_null() || found == state);
+            is_there.then_some(answer)
+        };
+        until_or(ask, || format!("runtime {id} never was {state}: {}", last.borrow()))
+    }
+
+    /// Tells the sandbox something.
+    pub(crate) fn tell(&self, path: &str, body: &Value) {
+        call(Method::POST, &format!("{}{path}", self.sandbox.url), Some(body));
+    }
+
+    pub(crate) fn mischief(&self, kind: &str) {
+        self.tell("/opennebula/mischief", &json!({"kind": kind}));
+    }
+
+    /// Waits until all faults that were armed have hit.
+    pub(crate) fn wait_for_the_fault(&self) {
+        let url = format!("{}/faults", self.sandbox.url);
+        until("the call that is hit", || {
+            (call(Method::GET, &url, None)["faults"] == json!([])).then_some(())
+        });
+    }
+
+    /// What stands in OpenNebula, such as `vm 7`.
+    pub(crate) fn standing(&self) -> Vec<String> {
+        standing(&self.sandbox.url)
+    }
+
+    /// OpenNebula, past the engine.
+    pub(crate) fn nebula(&self) -> (OpenNebula, Credentials) {
+        let nebula = OpenNebula::new(&Options::beside(&self.sandbox.url)).unwrap();
+        (nebula, credentials())
+    }
+
+    /// The machine of a function, as OpenNebula shows it.
+    #[track_caller]
+    pub(crate) fn machine(&self, function: &Value) -> Machine {
+        let (nebula, credentials) = self.nebula();
+        self.runtime.block_on(nebula.machine(&credentials, number(&function["VM_ID"]))).unwrap()
+    }
+
+    /// All operations that the engine knows.
+    pub(crate) fn operations(&self) -> Vec<Value> {
+        self.place.json(&["operations", "list"])["items"].as_array().unwrap().clone()
+    }
+}
+
+#[track_caller]
+pub(crate) fn number(id: &Value) -> i32 {
+    i32::try_from(id.as_i64().unwrap()).unwrap()
+}
+
+pub(crate) fn credentials() -> Credentials {
+    Credentials::new(USER.0, SecretString::from(USER.1)).unwrap()
+}
+
+/// All of the ledger that stands, by kind and number.
+pub(crate) fn standing(sandbox: &str) -> Vec<String> {
+    effects(&call(Method::GET, &format!("{sandbox}/ledger"), None))
+}
+
+/// All that was ever made since the ledger began.
+pub(crate) fn ever_made(sandbox: &str) -> Vec<String> {
+    effects(&call(Method::GET, &format!("{sandbox}/ledger?all=true"), None))
+}
+
+fn effects(ledger: &Value) -> Vec<String> {
+    let name = |effect: &Value| {
+        format!("{} {}", effect["kind"].as_str().unwrap(), effect["token"].as_str().unwrap())
+    };
+    ledger["effects"].as_array().unwrap().iter().map(name).collect()
+}

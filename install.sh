@@ -1,0 +1,266 @@
+#!/bin/sh
+# Installs the engine from this directory, or removes it again. docs/guide/install.md explains all of it.
+set -eu
+
+usage() {
+  cat <<'TEXT'
+Usage: ./install.sh               install; the program stays here and is linked to
+       ./install.sh copy          install copies, so that this directory may go
+       ./install.sh clean         remove the engine; configuration, logs and data stay
+       ./install.sh clean purge   remove everything; ./install.sh purge is the same
+
+The environment may say more:
+  PREFIX                   install below this directory instead of /
+  DESTDIR                  put the files below this directory, for a package that is unpacked at / later
+  PROVISION_ENGINE_BINARY  the program to install; else target/release, else target/debug
+TEXT
+}
+
+say() { printf '%s\n' "$*"; }
+fail() { printf 'install.sh: %s\n' "$*" >&2; exit 1; }
+
+# What to do ----------------------------------------------------------------------------------------------
+
+action=install mode=link
+case "$*" in
+  '' | install | link | 'install link') ;;
+  copy | 'install copy') mode=copy ;;
+  clean) action=clean ;;
+  purge | 'clean purge') action=purge ;;
+  *) usage; exit 1 ;;
+esac
+
+# Where ---------------------------------------------------------------------------------------------------
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd -P)
+
+# A directory of the caller without a slash at its end. Nothing means the root of the file system.
+place() { # NAME VALUE
+  case $2 in
+    '' | /) return ;;
+    *[\'\"\\\ \	\$\`%]* | *'
+'*) fail "$1 must be a path without spaces, quotes and other special characters" ;;
+    /*) printf '%s' "${2%/}" ;;
+    *) fail "$1 must be an absolute path, such as /srv/engine" ;;
+  esac
+}
+
+prefix=$(place PREFIX "${PREFIX:-}")
+root=$(place DESTDIR "${DESTDIR:-}")$prefix
+final=$prefix/opt/provision-engine
+opt=$root/opt/provision-engine
+etc=$root/etc/provision-engine
+bin=$root/usr/local/bin
+logs=$root/var/log/provision-engine
+data=$root/var/lib/provision-engine
+units=$root/etc/systemd/system
+unit=provision-engine.service
+user=${SUDO_USER:-$(id -un)}
+
+# With rights ---------------------------------------------------------------------------------------------
+
+# Runs a command that changes PATH, with sudo only if this user cannot change it.
+for_path() { # PATH COMMAND...
+  above=$(dirname -- "$1")
+  while [ ! -d "$above" ]; do above=$(dirname -- "$above"); done
+  shift
+  if [ -w "$above" ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "cannot write to $above: run this as root, or install sudo"
+  fi
+}
+
+make_dir() { [ -d "$1" ] || for_path "$1" mkdir -p -- "$1"; }
+
+# Beside its place first and then moved, so that a running program is never half overwritten.
+put() { # MODE SOURCE TARGET
+  make_dir "$(dirname -- "$3")"
+  for_path "$3" cp -- "$2" "$3.new"
+  for_path "$3" chmod "$1" "$3.new"
+  for_path "$3" mv -f -- "$3.new" "$3"
+}
+
+link() { # TO TARGET
+  make_dir "$(dirname -- "$2")"
+  for_path "$2" rm -f -- "$2.new"
+  for_path "$2" ln -s -- "$1" "$2.new"
+  for_path "$2" mv -f -- "$2.new" "$2"
+}
+
+remove() { # PATH...
+  for path do
+    if [ -e "$path" ] || [ -L "$path" ]; then for_path "$path" rm -rf -- "$path"; fi
+  done
+}
+
+has_systemd() { [ -z "$root" ] && [ -d /run/systemd/system ] && command -v systemctl >/dev/null; }
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+
+# Installing ----------------------------------------------------------------------------------------------
+
+find_binary() {
+  if [ -n "${PROVISION_ENGINE_BINARY:-}" ]; then
+    binary=$PROVISION_ENGINE_BINARY
+    [ -x "$binary" ] || fail "PROVISION_ENGINE_BINARY: $binary is not a program"
+  else
+    target=${CARGO_TARGET_DIR:-$here/target}
+    binary=$target/release/provision-engine
+    [ -x "$binary" ] || binary=$target/debug/provision-engine
+    [ -x "$binary" ] || fail 'there is nothing to install yet: run "cargo build --release" here, which needs Rust and a C compiler, or name a program with PROVISION_ENGINE_BINARY'
+  fi
+  binary=$(CDPATH='' cd -- "$(dirname -- "$binary")" && pwd -P)/$(basename -- "$binary")
+  "$binary" --version >/dev/null || fail "$binary does not run on this machine"
+}
+
+install_program() {
+  if [ "$mode" = copy ]; then
+    put 755 "$binary" "$opt/bin/provision-engine"
+    put 644 "$here/crates/doors/src/serverless/schema.json" "$opt/schemas/serverless_runtime.json"
+  else
+    link "$binary" "$opt/bin/provision-engine"
+    link "$here/crates/doors/src/serverless/schema.json" "$opt/schemas/serverless_runtime.json"
+  fi
+  link provision-engine "$opt/bin/provision-engine-server"
+}
+
+# Manual pages and completions come from the program itself.
+install_manuals() {
+  "$binary" man --dir "$draft/man" 2>/dev/null
+  for page in "$draft"/man/*.1; do put 644 "$page" "$opt/share/man/man1/$(basename -- "$page")"; done
+  for shell in bash zsh fish; do
+    "$binary" completions "$shell" >"$draft/completions"
+    put 644 "$draft/completions" "$opt/share/completions/provision-engine.$shell"
+  done
+}
+
+# Below a prefix the program has to be told where its files are, so there the commands are small scripts.
+install_commands() {
+  for name in provision-engine provision-engine-server; do
+    if [ -z "$prefix" ]; then
+      link "$final/bin/$name" "$bin/$name"
+    else
+      printf '#!/bin/sh\nPROVISION_ENGINE_PREFIX=%s\nexport PROVISION_ENGINE_PREFIX\nexec %s "$@"\n' \
+        "$prefix" "$final/bin/$name" >"$draft/command"
+      # A link of an earlier installation must not be followed.
+      remove "$bin/$name"
+      put 755 "$draft/command" "$bin/$name"
+    fi
+  done
+}
+
+# The configuration is always a copy, because people and scripts edit it.
+install_configuration() {
+  if [ -e "$etc/engine.conf" ] || [ -L "$etc/engine.conf" ]; then
+    say "kept        $etc/engine.conf"
+  else
+    put 644 "$here/packaging/engine.conf" "$etc/engine.conf"
+  fi
+}
+
+install_logs() {
+  if [ -d "$logs" ]; then return; fi
+  make_dir "$logs"
+  if [ "$(id -un)" != "$user" ] || [ ! -w "$logs" ]; then for_path "$logs" chown "$user" "$logs"; fi
+}
+
+install_unit() {
+  if [ -n "$prefix" ]; then environment=PROVISION_ENGINE_PREFIX=$prefix; else environment=; fi
+  sed -e "s|@PREFIX@|$prefix|" -e "s|@USER@|$user|" -e "s|@ENVIRONMENT@|$environment|" -e '/^Environment=$/d' \
+    "$here/packaging/$unit" >"$draft/$unit"
+  put 644 "$draft/$unit" "$units/$unit"
+  if has_systemd; then as_root systemctl daemon-reload; fi
+}
+
+# Before anything is changed, so that no half of an installation is left behind.
+check_rights() {
+  for dir in "$opt" "$bin" "$etc" "$logs" "$units"; do for_path "$dir/any" true; done
+}
+
+install_all() {
+  find_binary
+  check_rights
+  draft=$(mktemp -d)
+  trap 'rm -rf -- "$draft"' EXIT
+  trap 'exit 1' HUP INT TERM
+  install_program
+  install_manuals
+  install_commands
+  install_configuration
+  install_logs
+  install_unit
+  say "installed   $("$binary" --version) ($mode)"
+  say "configure   $etc/engine.conf"
+  say "start       $bin/provision-engine-server start"
+  say "logs        $logs"
+}
+
+# Removing ------------------------------------------------------------------------------------------------
+
+# Asks the installed program, on behalf of whoever it runs for.
+ask() { # VARIABLE=VALUE... WORD
+  if [ "$(id -un)" = "$user" ]; then
+    env PROVISION_ENGINE_PREFIX="$prefix" "$@" >/dev/null 2>&1
+  else
+    sudo -u "$user" -H env PROVISION_ENGINE_PREFIX="$prefix" "$@" >/dev/null 2>&1
+  fi
+}
+
+# A configuration that cannot be read is no reason to leave the engine running.
+control() { # WORD
+  if [ ! -x "$opt/bin/provision-engine" ]; then return 3; fi
+  code=0
+  ask "$opt/bin/provision-engine" "$1" || code=$?
+  if [ "$code" != 1 ]; then return "$code"; fi
+  ask PROVISION_ENGINE_CONFIG=/dev/null PROVISION_ENGINE_ENGINE_CONF=/dev/null "$opt/bin/provision-engine" "$1"
+}
+
+stop_engine() {
+  if has_systemd && [ -e "$units/$unit" ]; then as_root systemctl disable --now "$unit" >/dev/null 2>&1 || true; fi
+  # A tree that is only put together for a package runs nowhere.
+  if [ -n "${DESTDIR:-}" ] || ! control status; then return 0; fi
+  control stop || fail "the engine is running and does not stop: stop it with $bin/provision-engine stop --force, then try again"
+  say 'stopped     the running engine'
+}
+
+remove_engine() {
+  stop_engine
+  remove "$opt" "$bin/provision-engine" "$bin/provision-engine-server" "$units/$unit"
+  if has_systemd; then as_root systemctl daemon-reload; fi
+}
+
+# Without a prefix, the engine of a user who is not root keeps its data in the home of that user.
+data_at_home() {
+  if [ "$(id -un)" = "$user" ]; then
+    printf '%s' "${XDG_STATE_HOME:-$HOME/.local/state}/provision-engine"
+  else
+    printf '%s' "$(getent passwd "$user" | cut -d : -f 6)/.local/state/provision-engine"
+  fi
+}
+
+remove_rest() {
+  remove "$etc" "$logs" "$data"
+  if [ -z "$root" ] && [ "$user" != root ]; then remove "$(data_at_home)"; fi
+  # Directories that were made on the way; one with something else in it stays.
+  if [ -n "$root" ]; then
+    for dir in etc/systemd/system etc/systemd etc opt usr/local/bin usr/local usr var/log var/lib var; do
+      rmdir -- "$root/$dir" 2>/dev/null || true
+    done
+  fi
+}
+
+case $action in
+  install) install_all ;;
+  clean)
+    remove_engine
+    say "removed     the engine; $etc, $logs and its data stay"
+    ;;
+  purge)
+    remove_engine
+    remove_rest
+    say 'removed     everything'
+    ;;
+esac
