@@ -21,7 +21,12 @@ use crate::config::{OrphanPolicy, Orphans};
 const ONE_AUTH_BYTES_MAX: u64 = 4096;
 
 /// Returns when the process stops, and at once where nobody wants to know.
-pub(crate) async fn keep_looking(engine: Engine, nebula: Nebula, orphans: Orphans, closing: CancellationToken) {
+pub(crate) async fn keep_looking(
+    engine: Engine,
+    nebula: Nebula,
+    orphans: Orphans,
+    closing: CancellationToken,
+) {
     let Some(one_auth) = orphans.one_auth.as_deref().filter(|_| orphans.policy != OrphanPolicy::Off) else {
         return;
     };

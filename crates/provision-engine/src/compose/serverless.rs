@@ -8,7 +8,7 @@ use doors::serverless::ServerlessDoor;
 use drivers::opennebula::Options;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use workflows::serverless::{ResizeMode, Serverless, ServerlessSettings, SrAuth};
+use workflows::serverless::Serverless;
 
 use crate::config::{self, Config};
 
@@ -32,7 +32,9 @@ impl Nebula {
     pub(crate) fn open(config: &Config, sandbox: Option<&str>) -> Result<Nebula> {
         let given = &config.serverless;
         match (&given.oned, &given.oneflow, sandbox) {
-            (Some(oned), Some(oneflow), _) => Nebula::at(config, Options::new(oned.as_str(), oneflow.as_str())),
+            (Some(oned), Some(oneflow), _) => {
+                Nebula::at(config, Options::new(oned.as_str(), oneflow.as_str()))
+            }
             (_, _, Some(sandbox)) => Nebula::beside(config, sandbox),
             _ => Nebula::at(config, Options::new(ONED, ONEFLOW)),
         }
@@ -46,13 +48,16 @@ impl Nebula {
     fn at(config: &Config, place: Options) -> Result<Nebula> {
         let given = &config.serverless;
         let options = Options { connections: given.connections, timeout: given.call_timeout.get(), ..place };
-        let serverless = Arc::new(Serverless::new(&options, settings(given))?);
+        let serverless = Arc::new(Serverless::new(&options, given.made.clone())?);
         let Options { oned, oneflow, .. } = options;
         Ok(Nebula { serverless, oned, oneflow })
     }
 
     pub(super) fn door(&self, config: &Config) -> Option<ServerlessDoor> {
-        let shown = config.as_engine_conf(&self.oned, &self.oneflow);
+        let given = |url: &Option<config::HttpUrl>| url.as_ref().map(|url| url.as_str().to_owned());
+        let oned = given(&config.serverless.oned).unwrap_or_else(|| self.oned.clone());
+        let oneflow = given(&config.serverless.oneflow).unwrap_or_else(|| self.oneflow.clone());
+        let shown = config.as_engine_conf(&oned, &oneflow);
         config.serverless.enabled.then(|| ServerlessDoor {
             version: config.serverless.version.clone(),
             body_limit_bytes: config.serverless.body_limit_bytes,
@@ -64,35 +69,10 @@ impl Nebula {
 /// Whether this is a first try: it may be one, the addresses are still the usual ones, and nobody is there.
 pub(super) async fn sandbox_stands_in(config: &Config) -> bool {
     let given = &config.serverless;
-    let is_usual = |url: &Option<config::HttpUrl>, usual| url.as_ref().is_none_or(|url| url.as_str() == usual);
+    let is_usual =
+        |url: &Option<config::HttpUrl>, usual| url.as_ref().is_none_or(|url| url.as_str() == usual);
     if !given.sandbox || !is_usual(&given.oned, ONED) || !is_usual(&given.oneflow, ONEFLOW) {
         return false;
     }
     !matches!(timeout(KNOCK, TcpStream::connect(("localhost", ONED_PORT))).await, Ok(Ok(_)))
-}
-
-fn settings(given: &config::Serverless) -> ServerlessSettings {
-    let capacity = &given.capacity;
-    ServerlessSettings {
-        timeout: given.timeout.get(),
-        cpu_default: capacity.cpu_default,
-        cpu_mult: capacity.cpu_mult,
-        memory_default: capacity.memory_default,
-        memory_mult: capacity.memory_mult,
-        resize_mode: match capacity.resize_mode {
-            config::ResizeMode::Ballooning => ResizeMode::Ballooning,
-            config::ResizeMode::Hotplug => ResizeMode::Hotplug,
-        },
-        disk_default: capacity.disk_default,
-        mapping: given.mapping.clone(),
-        mapping_falls_back: given.mapping_falls_back,
-        sr_auth: match given.sr_auth {
-            config::SrAuth::Password => SrAuth::Password,
-            config::SrAuth::Token => SrAuth::Token,
-            config::SrAuth::Nothing => SrAuth::None,
-        },
-        token_valid: given.token_valid.get(),
-        scheduling_verbatim: given.scheduling_verbatim,
-        poll: given.poll.get(),
-    }
 }

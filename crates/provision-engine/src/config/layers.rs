@@ -15,7 +15,7 @@ pub(crate) const PREFIX: &str = "PROVISION_ENGINE_";
 
 /// Variables with our prefix that are not settings: where the files are, what the installer uses, and what the
 /// commands that talk to a running engine use.
-const NOT_SETTINGS: [&str; 12] = [
+const NOT_SETTINGS: [&str; 14] = [
     "BINARY",
     "CONFIG",
     "ENGINE_CONF",
@@ -28,6 +28,8 @@ const NOT_SETTINGS: [&str; 12] = [
     "BROKER_USER",
     "BROKER_PASSWORD",
     "BROKER_REGION",
+    "ONE_USER",
+    "ONE_PASSWORD",
 ];
 
 /// What the defaults depend on besides the table.

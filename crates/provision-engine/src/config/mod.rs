@@ -23,7 +23,7 @@ pub(crate) use engine_conf::EngineConf;
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use period::Period;
 pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
-pub(crate) use serverless::{OrphanPolicy, Orphans, ResizeMode, Serverless, SrAuth};
+pub(crate) use serverless::{OrphanPolicy, Orphans, Serverless};
 pub(crate) use values::{
     Database, HttpUrl, LogFilter, LogFormat, LogOutput, LogSeverity, LogSystem, masked_url,
 };

@@ -1,7 +1,8 @@
 //! The settings of serverless runtimes and of the OpenNebula behind them.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use workflows::serverless::{ResizeMode, ServerlessSettings, SrAuth};
 
 use super::settings::Kind;
 use super::tree::Node;
@@ -16,47 +17,14 @@ pub(crate) struct Serverless {
     pub(crate) oneflow: Option<HttpUrl>,
     /// Whether a sandbox may stand in for it although it has addresses.
     pub(crate) sandbox: bool,
-    pub(crate) timeout: Period,
     pub(crate) call_timeout: Period,
     pub(crate) connections: usize,
-    pub(crate) poll: Period,
     pub(crate) body_limit_bytes: usize,
-    pub(crate) capacity: Capacity,
-    pub(crate) mapping: Option<BTreeMap<String, i32>>,
-    pub(crate) mapping_falls_back: bool,
-    pub(crate) sr_auth: SrAuth,
-    pub(crate) token_valid: Period,
-    pub(crate) scheduling_verbatim: bool,
     pub(crate) version: String,
-    pub(super) shown: ShownConfig,
+    pub(crate) shows_addresses: bool,
     pub(crate) orphans: Orphans,
-}
-
-/// What a function gets that does not say what it needs, and how far it may grow. Memory and disk are in MB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Capacity {
-    pub(crate) cpu_default: u32,
-    pub(crate) cpu_mult: u32,
-    pub(crate) memory_default: u32,
-    pub(crate) memory_mult: u32,
-    pub(crate) resize_mode: ResizeMode,
-    pub(crate) disk_default: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ResizeMode {
-    Ballooning,
-    Hotplug,
-}
-
-impl ResizeMode {
-    /// As OpenNebula writes it.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            ResizeMode::Ballooning => "BALLOONING",
-            ResizeMode::Hotplug => "HOTPLUG",
-        }
-    }
+    /// How runtimes are made.
+    pub(crate) made: ServerlessSettings,
 }
 
 impl FromNode for ResizeMode {
@@ -69,37 +37,12 @@ impl FromNode for ResizeMode {
     }
 }
 
-/// What a function can log in to OpenNebula with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SrAuth {
-    Password,
-    Token,
-    Nothing,
-}
-
 impl FromNode for SrAuth {
     fn read(node: &Node, _: Kind) -> Result<SrAuth, Box<Node>> {
         values::text(node, |text| match text {
             "password" => Some(SrAuth::Password),
             "token" => Some(SrAuth::Token),
-            "none" => Some(SrAuth::Nothing),
-            _ => None,
-        })
-    }
-}
-
-/// How much of the configuration anybody may see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ShownConfig {
-    Full,
-    Redacted,
-}
-
-impl FromNode for ShownConfig {
-    fn read(node: &Node, _: Kind) -> Result<ShownConfig, Box<Node>> {
-        values::text(node, |text| match text {
-            "full" => Some(ShownConfig::Full),
-            "redacted" => Some(ShownConfig::Redacted),
+            "none" => Some(SrAuth::None),
             _ => None,
         })
     }
@@ -140,20 +83,31 @@ impl Reader<'_> {
             oned,
             oneflow,
             sandbox: self.get("serverless.sandbox"),
-            timeout: self.get("serverless.timeout"),
             call_timeout: self.get("serverless.call_timeout"),
             connections: self.get("serverless.connections"),
-            poll: self.get("serverless.poll"),
             body_limit_bytes: self.get("serverless.body_limit_bytes"),
-            capacity: self.capacity(),
+            version: self.get("serverless.version"),
+            shows_addresses: self.get::<String>("serverless.show_config") == "full",
+            orphans: self.orphans(),
+            made: self.made(),
+        }
+    }
+
+    fn made(&mut self) -> ServerlessSettings {
+        ServerlessSettings {
+            timeout: self.get::<Period>("serverless.timeout").get(),
+            cpu_default: self.get("serverless.capacity.cpu.default"),
+            cpu_mult: self.get("serverless.capacity.cpu.mult"),
+            memory_default: self.get("serverless.capacity.memory.default"),
+            memory_mult: self.get("serverless.capacity.memory.mult"),
+            resize_mode: self.get("serverless.capacity.memory.resize_mode"),
+            disk_default: self.get("serverless.capacity.disk.default"),
             mapping: self.get("serverless.mapping"),
             mapping_falls_back: self.get("serverless.mapping_falls_back"),
             sr_auth: self.get("serverless.sr_auth"),
-            token_valid: self.get("serverless.token_valid"),
+            token_valid: self.get::<Period>("serverless.token_valid").get(),
             scheduling_verbatim: self.get::<String>("serverless.scheduling") == "verbatim",
-            version: self.get("serverless.version"),
-            shown: self.get("serverless.show_config"),
-            orphans: self.orphans(),
+            poll: self.get::<Period>("serverless.poll").get(),
         }
     }
 
@@ -167,17 +121,6 @@ impl Reader<'_> {
         };
         self.refuse_whole(given, format!("needs {missing} beside it"));
         (oned, oneflow)
-    }
-
-    fn capacity(&mut self) -> Capacity {
-        Capacity {
-            cpu_default: self.get("serverless.capacity.cpu.default"),
-            cpu_mult: self.get("serverless.capacity.cpu.mult"),
-            memory_default: self.get("serverless.capacity.memory.default"),
-            memory_mult: self.get("serverless.capacity.memory.mult"),
-            resize_mode: self.get("serverless.capacity.memory.resize_mode"),
-            disk_default: self.get("serverless.capacity.disk.default"),
-        }
     }
 
     fn orphans(&mut self) -> Orphans {

@@ -2,38 +2,37 @@
 
 use serde_json::{Value, json};
 
-use crate::config::serverless::ShownConfig;
 use crate::config::{Config, LogSeverity, LogSystem, Origin, masked_url};
 
 const HIDDEN: &str = "***";
 
 impl Config {
-    /// The whole file as it would have to be written. The addresses are those that are really used, because a
-    /// sandbox may stand in for OpenNebula; with `serverless.show_config: redacted` they are hidden.
+    /// The whole file as it would have to be written. The addresses are those that were given, or are used where
+    /// none were; with `serverless.show_config: redacted` they are hidden.
     pub(crate) fn as_engine_conf(&self, oned: &str, oneflow: &str) -> Value {
-        let (listen, capacity) = (&self.server.listen, &self.serverless.capacity);
-        let address = |url| match self.serverless.shown {
-            ShownConfig::Full => masked_url(url),
-            ShownConfig::Redacted => HIDDEN.to_owned(),
-        };
+        let (listen, made) = (&self.server.listen, &self.serverless.made);
+        let address = |url| if self.serverless.shows_addresses { masked_url(url) } else { HIDDEN.to_owned() };
         let mut shown = json!({
             "one_xmlrpc": address(oned),
             "oneflow_server": address(oneflow),
             "host": self.named_host().unwrap_or_else(|| listen.ip().to_string()),
             "port": listen.port(),
-            "timeout": self.serverless.timeout.get().as_secs(),
+            "timeout": made.timeout.as_secs(),
             "capacity": {
-                "disk": { "default": capacity.disk_default },
-                "cpu": { "default": capacity.cpu_default, "mult": capacity.cpu_mult },
+                "disk": { "default": made.disk_default },
+                "cpu": { "default": made.cpu_default, "mult": made.cpu_mult },
                 "memory": {
-                    "default": capacity.memory_default,
-                    "mult": capacity.memory_mult,
-                    "resize_mode": capacity.resize_mode.as_str(),
+                    "default": made.memory_default,
+                    "mult": made.memory_mult,
+                    "resize_mode": made.resize_mode.as_str(),
                 },
             },
             "log": { "level": level(self.log.components.severity), "system": system(self.log.components.system) },
         });
-        if let Some(mapping) = &self.serverless.mapping {
+        if self.serverless.sandbox {
+            shown["sandbox"] = json!(true);
+        }
+        if let Some(mapping) = &made.mapping {
             shown["mapping"] = json!(mapping);
         }
         shown
