@@ -14,6 +14,8 @@ use super::{Desk, journal, wire};
 struct Page {
     #[serde(rename = "SERVERLESS_RUNTIMES")]
     runtimes: Vec<Runtime>,
+    #[serde(rename = "NEXT_OFFSET", skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u32>,
 }
 
 /// Lists the caller's runtimes.
@@ -35,6 +37,7 @@ pub(super) async fn list(
     Wanted(query): Wanted,
 ) -> Result<Answer, Refused> {
     journal::received("List Serverless Runtimes");
-    let runtimes = view::list(&desk.door.serverless, &credentials, &query).await?;
-    Answer::ok(&Page { runtimes })
+    let view::Listed { runtimes, next_offset } =
+        view::list(&desk.door.serverless, &credentials, &query).await?;
+    Answer::ok(&Page { runtimes, next_offset })
 }

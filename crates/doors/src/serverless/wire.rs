@@ -120,6 +120,9 @@ pub struct DeviceInfo {
 #[schema(rename_all = "SCREAMING_SNAKE_CASE")]
 pub struct Listing {
     pub serverless_runtimes: Vec<ServerlessRuntime>,
+    /// Where the next page begins, if there may be one. A page may be shorter than its limit and not be the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u32>,
 }
 
 /// An operation under its one name.

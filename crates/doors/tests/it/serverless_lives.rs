@@ -187,6 +187,13 @@ async fn runtimes_are_listed_by_page_and_by_what_they_are() {
     assert_eq!(ids("?flavour=nature").await, [second]);
     assert_eq!(ids("?state=RUNNING&name=b").await, [second]);
     assert!(ids("?state=ERROR").await.is_empty());
+    for (query, expected) in [("?limit=1", json!(1)), ("?limit=1&offset=2", json!(null)), ("", json!(null))]
+        .into_iter()
+        .chain([("?state=RUNNING&limit=1", json!(1)), ("?state=RUNNING&limit=1&offset=1", json!(null))])
+    {
+        let answer = world.ask("GET", &format!("{RUNTIMES}{query}")).send().await;
+        assert_eq!(answer.json["NEXT_OFFSET"], expected, "{query}");
+    }
     let (page, rest) = (ids("?limit=1").await, ids("?limit=1&offset=1").await);
     assert!(page.len() == 1 && rest.len() == 1 && page != rest, "{page:?} {rest:?}");
     for bad in

@@ -50,7 +50,8 @@ impl Sweep<'_> {
         if resource.and_then(|row| row.phase).is_some_and(|phase| !phase.is_final()) {
             return Ok(true);
         }
-        let Ok(id) = orphan.operation.parse::<OperationId>() else { return Ok(false) };
+        // A mark that we did not write ourselves is not ours to judge.
+        let Ok(id) = orphan.operation.parse::<OperationId>() else { return Ok(true) };
         let made_it = self.engine.inspect(id).await?;
         Ok(made_it.is_some_and(|found| !found.shown.summary.phase.is_final()))
     }

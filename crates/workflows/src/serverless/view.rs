@@ -178,36 +178,47 @@ const PAGE: u32 = 200;
 /// So many are looked through for a page of those that fit.
 const LOOKED_THROUGH_MAX: u32 = 10_000;
 
+/// A page of runtimes. It may be shorter than was asked for and not be the last one.
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub runtimes: Vec<Runtime>,
+    /// Where the next page begins, if there may be one.
+    pub next_offset: Option<u32>,
+}
+
 /// A page of runtimes in the order of OpenNebula, the newest first. The states are those of the machines that the
 /// documents name: one call for documents and one for machines, and none for services.
 pub async fn list(
     serverless: &Serverless,
     credentials: &Credentials,
     query: &Query,
-) -> Result<Vec<Runtime>, Refusal> {
+) -> Result<Listed, Refusal> {
     let filters = query.flavour.is_some() || query.state.is_some() || query.name.is_some();
+    let after = query.offset.saturating_add(query.limit);
     if !filters {
         let page = Page { offset: query.offset, size: query.limit };
-        return Ok(page_of(serverless, credentials, query, page).await?.0);
+        let (runtimes, is_last) = page_of(serverless, credentials, query, page).await?;
+        return Ok(Listed { runtimes, next_offset: (!is_last).then_some(after) });
     }
     let wanted = query.limit as usize;
-    let (mut found, mut skipped) = (Vec::new(), 0);
+    let (mut listed, mut skipped) = (Listed::default(), 0);
     for number in 0..LOOKED_THROUGH_MAX / PAGE {
-        let offset = number * PAGE;
-        let page = Page { offset, size: PAGE };
+        let page = Page { offset: number * PAGE, size: PAGE };
         let (runtimes, is_last) = page_of(serverless, credentials, query, page).await?;
         for runtime in runtimes.into_iter().filter(|runtime| fits(runtime, query)) {
             if skipped < query.offset {
                 skipped += 1;
-            } else if found.len() < wanted {
-                found.push(runtime);
+            } else if listed.runtimes.len() < wanted {
+                listed.runtimes.push(runtime);
+            } else {
+                listed.next_offset = Some(after);
             }
         }
-        if is_last || found.len() >= wanted {
+        if is_last || listed.next_offset.is_some() {
             break;
         }
     }
-    Ok(found)
+    Ok(listed)
 }
 
 /// The runtimes of one page, and whether it is the last one. Documents that are no runtimes are left out.

@@ -90,7 +90,7 @@ async fn a_list_has_pages_and_filters_and_only_what_is_mine() {
     let both = json!({"NAME": "both", "FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}});
     site.running(&house, both).await;
     let names = async |site: &Site, query: Query| -> Vec<String> {
-        let found = view::list(site.serverless(), &site.who, &query).await.unwrap();
+        let found = view::list(site.serverless(), &site.who, &query).await.unwrap().runtimes;
         found.into_iter().map(|runtime| runtime.name).collect()
     };
     let page = |offset, limit| Query { offset, limit, ..Query::default() };
