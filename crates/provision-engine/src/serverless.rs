@@ -1,4 +1,4 @@
-//! How commands talk to the door for serverless runtimes, in the name of a user of `OpenNebula`.
+//! How commands talk to the door for serverless runtimes, in the name of a user of OpenNebula.
 
 mod error;
 mod place;
@@ -23,7 +23,7 @@ pub(crate) use place::DoorArgs;
 pub(crate) use runtime::{Role, Runtime, State};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// No change waits for its end, and reading takes a few calls to `OpenNebula` at most.
+/// No change waits for its end, and reading takes a few calls to OpenNebula at most.
 const CALL_LIMIT: Duration = Duration::from_secs(65);
 /// The largest page of runtimes fits many times over.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;

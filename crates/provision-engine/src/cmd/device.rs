@@ -1,5 +1,5 @@
 //! A device in front of the door for serverless runtimes. It comes over loopback, as a user of the sandbox's
-//! `OpenNebula`.
+//! OpenNebula.
 
 use anyhow::{Context, Result, ensure};
 use doors::serverless::wire::{Operation, Progress};

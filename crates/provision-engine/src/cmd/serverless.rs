@@ -3,6 +3,7 @@
 mod ask;
 mod create;
 mod delete;
+mod holders;
 mod list;
 mod orphans;
 mod show;
@@ -27,7 +28,7 @@ Examples:
 They go to this machine's server, or to the one that --server names. Without --user the
 file that ONE_AUTH names says who asks, else ~/.one/one_auth.";
 
-/// Create, look at, change and delete serverless runtimes in `OpenNebula`
+/// Create, look at, change and delete serverless runtimes in OpenNebula
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ServerlessArgs {

@@ -1,4 +1,4 @@
-//! In whose name the door is asked: flags, then the environment, then the file that the tools of `OpenNebula` use.
+//! In whose name the door is asked: flags, then the environment, then the file that the tools of OpenNebula use.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use crate::orphans::read_one_auth;
 
 /// The password belongs to the environment or into a file, because everybody on the machine can see a command line.
 const PASSWORD: &str = "PROVISION_ENGINE_ONE_PASSWORD";
-/// Where the tools of `OpenNebula` look, below the home directory.
+/// Where the tools of OpenNebula look, below the home directory.
 const ONE_AUTH: &str = ".one/one_auth";
 const FILE_BYTES_MAX: u64 = 8_192;
 
@@ -21,7 +21,7 @@ const FILE_BYTES_MAX: u64 = 8_192;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "OpenNebula options")]
 pub(crate) struct DoorArgs {
-    /// The user of `OpenNebula`; the password comes from --password-file or `PROVISION_ENGINE_ONE_PASSWORD`
+    /// The user of OpenNebula; the password comes from --password-file or `PROVISION_ENGINE_ONE_PASSWORD`
     #[arg(
         long,
         global = true,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::serverless::Role;
 
-/// Nothing in `OpenNebula` is larger.
+/// Nothing in OpenNebula is larger.
 fn amount() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
 }

@@ -1,24 +1,24 @@
-//! `serverless orphans`: what carries our mark in `OpenNebula` and has nobody who is responsible for it.
+//! `serverless orphans`: what carries our mark in OpenNebula and has nobody who is responsible for it.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use drivers::opennebula::Refusal;
+use drivers::opennebula::{Credentials, NebulaError, Refusal};
 use engine::{Clock, WallClock};
 use serde::Serialize;
-use workflows::serverless::orphans::{Cleaned, Orphan};
-use workflows::serverless::sweep::{Sweep, SweepError};
+use workflows::serverless::orphans::{self, Cleaned, Orphan};
 
+use super::holders::Holders;
 use super::wait::PatienceArgs;
 use crate::cli::Global;
 use crate::cmd;
-use crate::compose::{Database, Nebula, looker};
+use crate::compose::Nebula;
 use crate::exit::Exit;
 use crate::orphans::read_one_auth;
 use crate::output::{self, Answer, Cell, Mood, Table, age, note};
 
-/// `OpenNebula` takes a moment to end a machine.
+/// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);
 
 const EXAMPLES: &str = "\
@@ -26,10 +26,10 @@ Examples:
   provision-engine serverless orphans
   provision-engine serverless orphans --clean
 
-It reads the configuration and the database of the server, and asks OpenNebula in the name
-of who is in the file `serverless.orphans.one_auth`. What an operation still works on, and
-what is younger than `serverless.orphans.older_than`, is left alone. Exit code 2 means that
-something is lost.";
+It reads the configuration of the server, and asks OpenNebula in the name of who is in the
+file `serverless.orphans.one_auth`. What is younger than `serverless.orphans.older_than` is
+left alone, and so is what an operation still works on: the server knows, or its database
+when it does not run. Exit code 2 means that something is lost.";
 
 /// Find documents and services of ours that were left behind, and end them
 #[derive(Debug, Args)]
@@ -141,44 +141,72 @@ pub(super) async fn run(global: &Global, args: &OrphansArgs) -> Result<Exit> {
     let admin = read_one_auth(file)?;
     let sandbox = config.sandbox.url.as_ref().map(|url| url.as_str().to_owned());
     let nebula = Nebula::open(&config, sandbox.as_deref())?;
-    let engine = looker(Database::open(&config.store).await?);
-    let sweep = Sweep {
-        engine: &engine,
-        nebula: &nebula.serverless.nebula,
-        admin: &admin,
-        older_than: settings.older_than.get(),
-    };
-    let look = if args.clean { clean(&sweep, &args.patience).await } else { look(&sweep).await };
-    let items = look.map_err(|error| explained(error, &nebula))?;
+    let holders = Holders::find(global, &config).await?;
+    let search = Search { nebula, admin, holders, older_than: settings.older_than.get() };
+    let items = if args.clean { search.clean(&args.patience).await } else { search.look().await }?;
     let exit = judge(args.clean, &items);
     output::print(global.output, &Report { items })?;
     Ok(exit)
 }
 
-async fn look(sweep: &Sweep<'_>) -> Result<Vec<Found>, SweepError> {
-    Ok(sweep.look().await?.iter().map(|orphan| Found::of(orphan, None)).collect())
+struct Search {
+    nebula: Nebula,
+    admin: Credentials,
+    holders: Holders,
+    older_than: Duration,
 }
 
-/// As often as it takes, within the time that there is.
-async fn clean(sweep: &Sweep<'_>, patience: &PatienceArgs) -> Result<Vec<Found>, SweepError> {
-    let patience = patience.start();
-    let mut all: Vec<Found> = Vec::new();
-    loop {
-        // What waited and is not found any longer has gone meanwhile.
-        for found in all.iter_mut().filter(|found| found.waits()) {
-            found.outcome = Some(Outcome::Gone);
-        }
-        for (orphan, cleaned) in sweep.clean().await? {
-            let found = Found::of(&orphan, Some(cleaned.into()));
-            match all.iter_mut().find(|known| known.is(&found)) {
-                Some(known) => *known = found,
-                None => all.push(found),
+impl Search {
+    /// Everything that is lost, the oldest first.
+    async fn orphans(&self) -> Result<Vec<Orphan>> {
+        let since = (self.older_than, WallClock.now());
+        let found = orphans::find(&self.nebula.serverless.nebula, &self.admin, since, |_| false).await;
+        let mut lost = Vec::new();
+        for orphan in found.map_err(|error| self.explained(error))? {
+            if !self.holders.hold(&orphan).await? {
+                lost.push(orphan);
             }
         }
-        if !all.iter().any(Found::waits) || patience.is_over() {
-            return Ok(all);
+        Ok(lost)
+    }
+
+    async fn look(&self) -> Result<Vec<Found>> {
+        Ok(self.orphans().await?.iter().map(|orphan| Found::of(orphan, None)).collect())
+    }
+
+    /// As often as it takes, within the time that there is.
+    async fn clean(&self, patience: &PatienceArgs) -> Result<Vec<Found>> {
+        let patience = patience.start();
+        let mut all: Vec<Found> = Vec::new();
+        loop {
+            let lost = self.orphans().await?;
+            // What waited and is not found any longer has gone meanwhile.
+            for found in all.iter_mut().filter(|found| found.waits()) {
+                found.outcome = Some(Outcome::Gone);
+            }
+            let cleaned = orphans::clean(&self.nebula.serverless.nebula, &self.admin, &lost).await;
+            for (orphan, cleaned) in lost.iter().zip(cleaned) {
+                let found = Found::of(orphan, Some(cleaned.into()));
+                match all.iter_mut().find(|known| known.is(&found)) {
+                    Some(known) => *known = found,
+                    None => all.push(found),
+                }
+            }
+            if !all.iter().any(Found::waits) || patience.is_over() {
+                return Ok(all);
+            }
+            patience.pause(PAUSE).await;
         }
-        patience.pause(PAUSE).await;
+    }
+
+    fn explained(&self, error: NebulaError) -> anyhow::Error {
+        let Nebula { oned, oneflow, .. } = &self.nebula;
+        let text = if error.is(Refusal::Authentication) {
+            "OpenNebula does not take what is in the file serverless.orphans.one_auth".to_owned()
+        } else {
+            format!("cannot look at {oned} and {oneflow}, which serverless.oned and serverless.oneflow name")
+        };
+        anyhow::Error::new(error).context(text)
     }
 }
 
@@ -200,18 +228,4 @@ fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
         return Exit::TIMED_OUT;
     }
     Exit::GOOD
-}
-
-fn explained(error: SweepError, nebula: &Nebula) -> anyhow::Error {
-    let (oned, oneflow) = (&nebula.oned, &nebula.oneflow);
-    let text = match &error {
-        SweepError::Store(_) => "cannot read the database".to_owned(),
-        SweepError::Nebula(error) if error.is(Refusal::Authentication) => {
-            "OpenNebula does not take what is in the file serverless.orphans.one_auth".to_owned()
-        }
-        SweepError::Nebula(_) => {
-            format!("cannot look at {oned} and {oneflow}, which serverless.oned and serverless.oneflow name")
-        }
-    };
-    anyhow::Error::new(error).context(text)
 }

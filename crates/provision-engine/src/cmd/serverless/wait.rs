@@ -136,9 +136,9 @@ impl Patience {
                     let text = format!("after {limit}: {}; it goes on: {way_back}", printable(&words));
                     return Err(TimedOut(text).into());
                 }
-                Ok(Look::Going(words)) => self.teller.say(words),
+                Ok(Look::Going(words)) => self.teller.say(&words),
                 Err(error) if error.may_heal() && !is_late => {
-                    self.teller.say(format!("{error}; trying again"));
+                    self.teller.say(&format!("{error}; trying again"));
                     door.look_again();
                 }
                 Err(error) => return Err(error.into()),
@@ -173,8 +173,8 @@ impl Teller {
         Teller { progress: std::io::stderr().is_terminal().then(Progress::new), last: String::new() }
     }
 
-    fn say(&mut self, text: String) {
-        let text = printable(&text);
+    fn say(&mut self, text: &str) {
+        let text = printable(text);
         if text == self.last {
             return;
         }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use engine::{Clock, WallClock};
+use engine::{Clock, Timestamp, WallClock};
+use tokio::runtime::Handle;
 
 use crate::cmd::bench::load::as_float;
 
@@ -40,8 +42,7 @@ where
 {
 }
 
-async fn one<F: Future<Output = Result<()>>>(request: F) -> Result<f64> {
-    let began = WallClock.now();
+async fn since<F: Future<Output = Result<()>>>(began: Timestamp, request: F) -> Result<f64> {
     request.await?;
     Ok(WallClock.now().since(began).as_secs_f64() * 1000.0)
 }
@@ -63,7 +64,7 @@ where
                     if number >= count {
                         return anyhow::Ok(millis);
                     }
-                    millis.push(one(ask(number)).await?);
+                    millis.push(since(WallClock.now(), ask(number)).await?);
                 }
             })
         })
@@ -75,21 +76,26 @@ where
     Ok(Timed { millis, elapsed: WallClock.now().since(began) })
 }
 
-/// Sends at the pace whatever the answers do, as devices that know nothing of each other.
+/// Sends at the pace whatever the answers do, as devices that know nothing of each other. The time counts from the
+/// moment at which a request was due.
 pub(super) async fn at_a_pace<F>(per_second: u32, window: Duration, ask: impl Ask<F>) -> Result<Timed>
 where
     F: Future<Output = Result<()>> + Send + 'static,
 {
     let count = u32::try_from(window.as_millis() * u128::from(per_second) / 1000)?;
-    let began = WallClock.now();
-    let mut requests = Vec::new();
-    for number in 0..count {
-        let due = began.plus(Duration::from_secs(1) / per_second * number);
-        WallClock.sleep(due.since(WallClock.now())).await;
-        requests.push(tokio::spawn(one(ask(number as usize))));
-    }
-    let mut millis = Vec::with_capacity(requests.len());
-    for request in requests {
+    let (began, tasks) = (WallClock.now(), Handle::current());
+    // A thread of its own wakes up on time, to a fraction of what is measured.
+    let send = move || {
+        let mut requests = Vec::new();
+        for number in 0..count {
+            let due = began.plus(Duration::from_secs(1) / per_second * number);
+            sleep(due.since(WallClock.now()));
+            requests.push(tasks.spawn(since(due, ask(number as usize))));
+        }
+        requests
+    };
+    let mut millis = Vec::new();
+    for request in tokio::task::spawn_blocking(send).await? {
         millis.push(request.await??);
     }
     Ok(Timed { millis, elapsed: WallClock.now().since(began) })
