@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, RequestBuilder, StatusCode};
+use reqwest::header::CONNECTION;
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -16,6 +17,8 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// `oned` closes a connection that was idle for 15 s.
 const IDLE_MAX: Duration = Duration::from_secs(10);
 /// More than any `oned` takes.
+/// One for a read, one for a write, and one to spare.
+const CONNECTIONS_MIN: usize = 3;
 const CONNECTIONS_MAX: usize = 1024;
 
 /// A whole answer. It is not yet known to be a good one.
@@ -38,27 +41,28 @@ pub(super) enum Repeat {
 pub(super) struct Clients {
     kept: Client,
     fresh: Client,
-    /// How many reads and how many writes at a time. Connections that are kept stay open while nobody uses
-    /// them, so together these are the connections that are allowed.
+    /// How many reads and how many writes at a time.
     reads: usize,
     writes: usize,
     timeout: Duration,
 }
 
-/// One write for three reads: devices poll.
-const READS_PER_WRITE: usize = 3;
+/// A quarter of the connections is for writes, and a quarter for those that are kept while nobody uses them, that are
+/// closing, or that were opened for a call which found another one in time.
+const QUARTERS: usize = 4;
 
 impl Clients {
     pub(super) fn new(places: usize, timeout: Duration) -> Result<Clients, DriverError> {
         let system = System("opennebula");
-        if !(2..=CONNECTIONS_MAX).contains(&places) {
-            let limits = format!("the number of its connections must be 2 to {CONNECTIONS_MAX}");
+        if !(CONNECTIONS_MIN..=CONNECTIONS_MAX).contains(&places) {
+            let limits = format!("its connections must be {CONNECTIONS_MIN} to {CONNECTIONS_MAX}");
             return Err(system.refused(limits));
         }
-        let writes = (places / (READS_PER_WRITE + 1)).max(1);
-        let reads = places - writes;
+        let writes = (places / QUARTERS).max(1);
+        let spare = writes;
+        let reads = places - writes - spare;
         let builder = || client_builder(timeout).timeout(timeout);
-        let kept = builder().pool_idle_timeout(IDLE_MAX).pool_max_idle_per_host(reads);
+        let kept = builder().pool_idle_timeout(IDLE_MAX).pool_max_idle_per_host(spare);
         let fresh = builder().pool_max_idle_per_host(0);
         Ok(Clients { kept: system.client(kept)?, fresh: system.client(fresh)?, reads, writes, timeout })
     }
@@ -89,12 +93,12 @@ impl Connections {
         };
         let Ok(Ok(_place)) = timeout(self.clients.timeout, places.acquire()).await else {
             let cause = "too many calls of ours are under way; try again later".to_owned();
-            return Err(NebulaError::TimedOut { service: self.system.0, cause });
+            return Err(NebulaError::TimedOut { service: self.system.0, cause, was_asked: false });
         };
         let sent = match repeat {
-            Repeat::Never => request(&self.clients.fresh).send().await,
+            Repeat::Never => self.alone(&request).await,
             Repeat::Once => match request(&self.clients.kept).send().await {
-                Err(error) if ended_without_an_answer(&error) => request(&self.clients.fresh).send().await,
+                Err(error) if ended_without_an_answer(&error) => self.alone(&request).await,
                 sent => sent,
             },
         };
@@ -110,17 +114,22 @@ impl Connections {
         Ok(Reply { status: response.status(), body })
     }
 
+    /// On a connection of its own, which the far side closes as soon as it has answered.
+    async fn alone(&self, request: impl Fn(&Client) -> RequestBuilder) -> reqwest::Result<Response> {
+        request(&self.clients.fresh).header(CONNECTION, "close").send().await
+    }
+
     fn failed(&self, error: reqwest::Error) -> NebulaError {
         let service = self.system.0;
-        let timed_out = error.is_timeout();
+        let (timed_out, was_asked) = (error.is_timeout(), !error.is_connect());
         let cause = match self.system.unreachable(error) {
             DriverError::Unreachable { cause, .. } => cause,
             other => other.to_string(),
         };
         if timed_out {
-            NebulaError::TimedOut { service, cause }
+            NebulaError::TimedOut { service, cause, was_asked }
         } else {
-            NebulaError::Unreachable { service, cause }
+            NebulaError::Unreachable { service, cause, was_asked }
         }
     }
 }
@@ -136,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_place_nobody_is_asked() {
-        let clients = Clients::new(2, Duration::from_millis(20)).unwrap();
+        let clients = Clients::new(3, Duration::from_millis(20)).unwrap();
         let connections = Connections::new(System("oned"), clients);
         let _all = connections.reads.acquire().await.unwrap();
         let reply = connections.ask(Repeat::Once, |_| panic!("somebody was asked")).await;

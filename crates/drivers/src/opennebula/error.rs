@@ -6,7 +6,7 @@ use crate::answer::shorten;
 
 /// A call to OpenNebula that did not bring what was asked for.
 ///
-/// After everything but `Refused` the far side may have done the work all the same.
+/// The far side may have done the work all the same: `may_have_happened` tells.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NebulaError {
     /// The far side understood and said no. `message` is its own text, in one line and not too long.
@@ -14,10 +14,10 @@ pub enum NebulaError {
     Refused { service: &'static str, kind: Refusal, message: String },
     /// No connection, or one that broke.
     #[error("{service} is not answering: {cause}")]
-    Unreachable { service: &'static str, cause: String },
+    Unreachable { service: &'static str, cause: String, was_asked: bool },
     /// Silence for too long, or no place among our own calls.
     #[error("{service} did not answer in time: {cause}")]
-    TimedOut { service: &'static str, cause: String },
+    TimedOut { service: &'static str, cause: String, was_asked: bool },
     /// An answer came that nobody can use.
     #[error("{service} is broken: {cause}")]
     Broken { service: &'static str, cause: String },
@@ -61,6 +61,17 @@ impl NebulaError {
     /// Trying again may help.
     pub fn may_heal(&self) -> bool {
         !matches!(self, NebulaError::Refused { .. })
+    }
+
+    /// The far side may have done the work, or may be doing it still.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            NebulaError::Refused { .. } | NebulaError::Electing { .. } => false,
+            NebulaError::Unreachable { was_asked, .. } | NebulaError::TimedOut { was_asked, .. } => {
+                *was_asked
+            }
+            NebulaError::Broken { .. } => true,
+        }
     }
 
     /// From the words and the number of `oned`.

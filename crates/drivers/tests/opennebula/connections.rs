@@ -135,7 +135,7 @@ impl Slow {
         let (arrived, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let options = Options::new(format!("http://{address}/RPC2"), format!("http://{address}"));
-        let nebula = OpenNebula::new(&Options { connections: 3, timeout, ..options }).unwrap();
+        let nebula = OpenNebula::new(&Options { connections: 4, timeout, ..options }).unwrap();
         let slow =
             Slow { nebula, arrived: Arc::clone(&arrived), most: Arc::clone(&most), go: Arc::clone(&go) };
         tokio::spawn(async move {

@@ -108,6 +108,7 @@ impl Reader<'_> {
             token_valid: self.get::<Period>("serverless.token_valid").get(),
             scheduling_verbatim: self.get::<String>("serverless.scheduling") == "verbatim",
             poll: self.get::<Period>("serverless.poll").get(),
+            settle: self.get::<Period>("serverless.settle").get(),
         }
     }
 

@@ -271,10 +271,14 @@ const SETTINGS: &[Setting] = &[
          wait a minute for an answer."),
     set("serverless.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
         "How long one call to OpenNebula may take."),
-    set("serverless.connections", Is("8"), Kind::Whole(2, 1_024),
-        "How many connections to the daemon are open at the same time; it takes 15 unless told otherwise."),
+    set("serverless.connections", Is("8"), Kind::Whole(3, 1_024),
+        "About how many connections to the daemon are open at the same time, and as many to OneFlow: half for reads, \
+         a quarter for changes, a quarter to spare. The daemon takes 15 unless told otherwise."),
     set("serverless.poll", Is("500ms"), Kind::Time(Period::millis(10), Period::minutes(1)),
         "The pause between two looks at machines that are on their way."),
+    set("serverless.settle", Is("15s"), Kind::Time(Period::millis(0), HOUR),
+        "How long OpenNebula may still carry out a call whose answer was lost. Nothing is made a second time \
+         before; longer than `serverless.call_timeout` is safe."),
     set("serverless.body_limit_bytes", Is("65536"), Kind::Whole(1_024, 16_777_216),
         "The largest specification of a runtime that is read, in bytes."),
     set("serverless.capacity.cpu.default", Is("2"), Kind::Whole(1, 1_024),

@@ -50,6 +50,8 @@ pub struct ServerlessSettings {
     pub scheduling_verbatim: bool,
     /// The pause between two looks at what OpenNebula is doing.
     pub poll: Duration,
+    /// How long a call that nobody heard of may still be on its way. Until then nothing is made a second time.
+    pub settle: Duration,
 }
 
 /// How a machine gets more memory while it runs.
@@ -95,6 +97,7 @@ impl Default for ServerlessSettings {
             token_valid: Duration::from_hours(24),
             scheduling_verbatim: false,
             poll: Duration::from_millis(500),
+            settle: Duration::from_secs(15),
         }
     }
 }

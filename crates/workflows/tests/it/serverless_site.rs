@@ -32,6 +32,7 @@ pub(crate) fn quick() -> ServerlessSettings {
     ServerlessSettings {
         timeout: Duration::from_secs(20),
         poll: Duration::from_millis(20),
+        settle: Duration::from_millis(200),
         ..ServerlessSettings::default()
     }
 }

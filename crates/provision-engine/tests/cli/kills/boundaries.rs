@@ -125,7 +125,9 @@ impl Life {
         let (sandbox, timeout) = (script["sandbox"].as_str().unwrap(), Duration::from_secs(5));
         let brief = Duration::from_millis(20);
         let runtimes = Runtimes { poll_max: brief, settle: brief, ..Runtimes::default() };
-        let drivers = Drivers::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
+        let mut drivers = Drivers::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
+        // A process dies at a save and never in a call, so nothing is on its way when it is gone.
+        Arc::make_mut(&mut drivers.serverless).settings.settle = brief;
         let builder = workflows::register(House::plan(store, Arc::new(WallClock)), &drivers);
         let node_file = Path::new(script["node"].as_str().unwrap());
         let previous = fs::read_to_string(node_file).ok().and_then(|id| id.parse::<NodeId>().ok());

@@ -68,6 +68,22 @@ fn an_answer_that_is_lost_leads_to_one_service() {
     assert_eq!(ever_made(&scene.sandbox.url).len(), 6, "one of each, twice");
 }
 
+/// It answered 500, and told who asked where OpenNebula is.
+#[test]
+fn an_opennebula_that_is_away_is_503_and_nothing_is_begun() {
+    let scene = Scene::open(quick());
+    let id = scene.made(&function("Function"));
+    for system in ["oned", "oneflow"] {
+        scene.sandbox.arm(&json!({"system": system, "kind": "drop_before", "times": 0}));
+    }
+    for answer in [scene.post(&function("Function")), scene.get(id), scene.delete(id)] {
+        let answer = answer.is(503);
+        assert!(answer.text.contains("is not answering"), "{}", answer.text);
+        assert!(!answer.text.contains("127.0.0.1"), "{}", answer.text);
+    }
+    assert_eq!(scene.operations().len(), 1);
+}
+
 /// OneFlow goes on after its caller has given up. What it makes then belongs to somebody all the same.
 #[test]
 fn a_call_that_is_given_up_and_carried_out_later_leaves_no_second_service() {
@@ -82,11 +98,11 @@ fn a_call_that_is_given_up_and_carried_out_later_leaves_no_second_service() {
     scene.runtime.block_on(nebula.service_templates(&credentials)).unwrap();
     let services = ever_made(&scene.sandbox.url).iter().filter(|made| made.starts_with("service")).count();
     assert!(services > 0, "the slow call was not carried out");
+    let left = || format!("{services} services were made, and this is left: {:?}", scene.standing());
     if answer.status == 201 {
         scene.delete(answer.id()).is(204);
+        assert!(scene.standing() == NOTHING, "{}", left());
+    } else {
+        until_or(|| (scene.standing() == NOTHING).then_some(()), left);
     }
-    until_or(
-        || (scene.standing() == NOTHING).then_some(()),
-        || format!("{} services were made, and this is left: {:?}", services, scene.standing()),
-    );
 }

@@ -46,6 +46,13 @@ fn a_new_runtime_is_pending_and_has_its_address_and_ends_for_good() {
     let gone = json!({"error": "Serverless Runtime not found", "message": ""});
     assert_eq!(scene.delete(id).is(404).json, gone);
     assert_eq!(scene.get(id).is(404).json, gone);
+    // No data is asked for, in both ways in which devices say so.
+    let none = json!({"FLAVOUR": ""});
+    let empty = scene.post(&runtime(&json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": none}))).is(201);
+    assert_eq!(empty.seen()["DAAS"], none);
+    let null = scene.post(&runtime(&json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": null}))).is(201);
+    assert_eq!(null.seen().get("DAAS"), None);
+    assert_eq!(scene.standing().len(), 6, "each is a document, a service and one machine");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn a_machine_that_boots_while_it_is_deleted_does_not_stay() {
 fn a_removal_that_takes_longer_than_its_caller_waits_is_answered_and_goes_on() {
     let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
     let id = scene.running(&function("Function"));
-    scene.tell("/opennebula/pace", &json!({"terminate_ms": 8000}));
+    scene.tell("/opennebula/pace", &json!({"terminate_ms": 6500}));
     scene.delete(id).is(204);
     assert_ne!(scene.standing(), NOTHING, "it was over too early to prove anything");
     // It is gone for everybody, and can be removed as often as anybody likes.
@@ -65,8 +65,7 @@ fn nothing_that_goes_wrong_in_opennebula_keeps_a_runtime_alive() {
         scene.delete(id).is(204);
         assert_eq!(scene.standing(), NOTHING, "{kinds:?}");
         scene.delete(id).is(404);
-        let url = format!("{}/opennebula/mischief", scene.sandbox.url);
-        let left = crate::stage::call(reqwest::Method::GET, &url, None);
+        let left = scene.look("/opennebula/mischief");
         assert_eq!(left["mischief"], json!([]), "{kinds:?} did not happen");
     }
 }

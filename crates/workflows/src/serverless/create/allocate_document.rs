@@ -6,6 +6,8 @@ use drivers::opennebula::{
 };
 use engine::prelude::*;
 
+use super::call::Call;
+use super::instantiate_service::CALL as SERVICE_CALL;
 use super::{Asked, Create, name_of};
 use crate::serverless::errand::credentials;
 use crate::serverless::function::Seen;
@@ -38,6 +40,7 @@ impl AllocateDocument {
 }
 
 const FAILED: &str = "Failed to create Serverless Runtime Document";
+const CALL: Call = Call("allocate_document.called");
 
 #[async_trait]
 impl Step<Create> for AllocateDocument {
@@ -62,16 +65,19 @@ impl Step<Create> for AllocateDocument {
             return done();
         }
         let credentials = credentials(op).await?;
-        if op.recall::<Asked>()?.is_some() {
+        if CALL.is_open(op)? {
             let found = self.find(op, &credentials).await.map_err(|error| stop(op, FAILED, error))?;
             if let Some(id) = found.first() {
                 op.state.document = Some(*id);
                 return done();
             }
-        } else {
-            op.remember(&Asked(op.now()))?;
-            op.save().await?;
+            CALL.settles(op, &self.serverless.settings)?;
         }
+        if op.recall::<Asked>()?.is_none() {
+            op.remember(&Asked(op.now()))?;
+        }
+        CALL.begins(op)?;
+        op.save().await?;
         let name = name_of(op);
         let mut runtime = Runtime::asked(0, &name, &op.params.spec);
         for (role, _) in op.params.spec.functions() {
@@ -85,9 +91,14 @@ impl Step<Create> for AllocateDocument {
             Ok(id) => {
                 op.state.document = Some(id);
                 op.input.document_is_new = true;
+                // Saved with the event that lets the next steps begin, so that it costs nothing.
+                SERVICE_CALL.begins(op)?;
                 done()
             }
-            Err(error) => Err(stop(op, FAILED, error)),
+            Err(error) => {
+                CALL.failed(op, &error)?;
+                Err(stop(op, FAILED, error))
+            }
         }
     }
 
@@ -101,6 +112,9 @@ impl Step<Create> for AllocateDocument {
             Some(id) => vec![id],
             None => self.find(op, &credentials).await.map_err(|error| later(&error))?,
         };
+        if ids.is_empty() {
+            CALL.settles(op, &self.serverless.settings)?;
+        }
         for id in ids {
             match self.serverless.nebula.delete_document(&credentials, id).await {
                 Err(error) if !error.is(Kind::NotFound) => return Err(later(&error)),

@@ -6,6 +6,7 @@ use drivers::opennebula::{Credentials, NebulaError};
 use engine::Timestamp;
 use engine::prelude::*;
 
+use super::call::Call;
 use super::{Create, service_name_of};
 use crate::serverless::errand::credentials;
 use crate::serverless::removal::{Progress, Removal};
@@ -29,6 +30,7 @@ impl Fact for Removing {
 }
 
 const FAILED: &str = "Failed to create Serverless Runtime Service";
+pub(super) const CALL: Call = Call("instantiate_service.called");
 
 impl InstantiateService {
     pub(super) fn new(serverless: &Arc<Serverless>) -> InstantiateService {
@@ -64,7 +66,10 @@ impl InstantiateService {
             }
             (None, None) => None,
         };
-        let Some(service) = service else { return Ok(None) };
+        let Some(service) = service else {
+            CALL.settles(op, &self.serverless.settings)?;
+            return Ok(None);
+        };
         let machines = removal.machines(service).await;
         let machines = machines.map_err(|error| later(&self.serverless.settings, &error))?;
         Ok(Some(Removing { service, machines, since: op.now() }))
@@ -109,6 +114,9 @@ impl Step<Create> for InstantiateService {
                 op.state.service = Some(service);
                 return done();
             }
+            CALL.settles(op, &self.serverless.settings)?;
+            CALL.begins(op)?;
+            op.save().await?;
         }
         let login = self.login(op, &own);
         let contents = match op.params.contents(&self.serverless, &own, login.as_ref()).await {
@@ -121,7 +129,10 @@ impl Step<Create> for InstantiateService {
                 op.state.service = Some(service.id);
                 done()
             }
-            Err(error) => Err(stop(op, FAILED, error)),
+            Err(error) => {
+                CALL.failed(op, &error)?;
+                Err(stop(op, FAILED, error))
+            }
         }
     }
 

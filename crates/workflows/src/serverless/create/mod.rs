@@ -2,6 +2,7 @@
 //! document comes first, so that nothing is ever without a trace.
 
 mod allocate_document;
+mod call;
 mod instantiate_service;
 mod mint_login;
 mod record_runtime;
