@@ -71,20 +71,24 @@ impl Spec {
             return Err(wrong_type(&format!("{ROOT}/DEVICE_INFO/LATENCY_TO_PE"), latency.kind(), "number"));
         }
         let name = name.filter(|name| !name.is_empty());
-        let daas = daas.filter(|daas| !daas.flavour.is_empty());
         Ok(Spec { name, body, faas, daas })
     }
 
     /// The flavours in one word, as service templates are called.
     pub fn tuple(&self) -> String {
         match &self.daas {
-            Some(daas) => format!("{}-{}", self.faas.flavour, daas.flavour),
-            None => self.faas.flavour.clone(),
+            Some(daas) if !daas.flavour.is_empty() => format!("{}-{}", self.faas.flavour, daas.flavour),
+            _ => self.faas.flavour.clone(),
         }
     }
 
-    /// The functions that are asked for.
+    /// The functions of a new runtime. Data without a flavour means no data.
     pub fn functions(&self) -> impl Iterator<Item = (Role, &Asked)> {
+        self.sent().filter(|(role, asked)| *role == Role::Faas || !asked.flavour.is_empty())
+    }
+
+    /// The functions that were sent. Nobody has to repeat the flavours of a runtime to change it.
+    pub(super) fn sent(&self) -> impl Iterator<Item = (Role, &Asked)> {
         let daas = self.daas.as_ref().map(|daas| (Role::Daas, daas));
         std::iter::once((Role::Faas, &self.faas)).chain(daas)
     }
@@ -267,7 +271,7 @@ mod tests {
     fn no_data_service_is_asked_for_in_three_ways() {
         for member in ["", r#","DAAS":null"#, r#","DAAS":{"FLAVOUR":""}"#] {
             let spec = of(&format!(r#"{{"FAAS":{{"FLAVOUR":"F"}}{member}}}"#)).unwrap();
-            assert_eq!((spec.daas.clone(), spec.tuple().as_str()), (None, "F"), "{member}");
+            assert_eq!((spec.functions().count(), spec.tuple().as_str()), (1, "F"), "{member}");
         }
         let spec = of(r#"{"FAAS":{"FLAVOUR":"F"},"DAAS":{"FLAVOUR":"D","CPU":2}}"#).unwrap();
         assert_eq!((spec.tuple().as_str(), spec.daas.unwrap().cpu), ("F-D", Some(2)));

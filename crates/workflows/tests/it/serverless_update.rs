@@ -44,6 +44,17 @@ async fn a_runtime_gets_all_that_was_asked_for_and_says_so() {
 }
 
 #[tokio::test]
+async fn neither_flavours_nor_a_name_that_stays_have_to_be_new() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let both = json!({"NAME": "a:b", "FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}});
+    let id = site.running(&house, both).await;
+    let wanted = json!({"NAME": "a:b", "FAAS": {"FLAVOUR": ""}, "DAAS": {"FLAVOUR": "", "MEMORY": 256}});
+    let changed = succeeded(&site.update(&house, id, wanted).await.unwrap());
+    assert_eq!((&changed["DAAS"]["MEMORY"], &changed["DAAS"]["FLAVOUR"]), (&json!(256), &json!("Data")));
+}
+
+#[tokio::test]
 async fn what_is_left_out_stays_and_what_is_equal_costs_nothing() {
     let site = Site::start().await;
     let house = site.house().await;

@@ -27,13 +27,13 @@ pub async fn prepare(
         return Err(Refusal::not_found());
     }
     let spec = Spec::parse(body)?;
-    check_name(&spec)?;
+    check_name(spec.name.as_ref().filter(|name| **name != document.name))?;
     let look = view::look(serverless, credentials, &document).await?;
     let (before, mut runtime) = (Runtime::stored(&document)?, look.runtime);
     let blocks = merged(&runtime, &spec);
     let place = place(&blocks, &serverless.settings)?;
     let mut functions = Vec::new();
-    for (role, asked) in spec.functions().filter(|(role, _)| runtime.roles().any(|own| own == *role)) {
+    for (role, asked) in spec.sent().filter(|(role, _)| runtime.roles().any(|own| own == *role)) {
         let machine = look.machines.get(&role);
         gate(serverless, credentials, &runtime, role, machine).await?;
         if let Some(machine) = machine {
@@ -59,10 +59,8 @@ pub async fn prepare(
 /// OpenNebula takes these in the name of a new document and not in a new name.
 const NOT_IN_A_NEW_NAME: &[char] = &['&', '|', ':', '\\', '"', ';', '/', '\'', '#', '{', '}', '$', '<', '>'];
 
-fn check_name(spec: &Spec) -> Result<(), Refusal> {
-    let Some(found) =
-        spec.name.as_ref().and_then(|name| name.chars().find(|c| NOT_IN_A_NEW_NAME.contains(c)))
-    else {
+fn check_name(new: Option<&String>) -> Result<(), Refusal> {
+    let Some(found) = new.and_then(|name| name.chars().find(|c| NOT_IN_A_NEW_NAME.contains(c))) else {
         return Ok(());
     };
     let message =
