@@ -210,14 +210,16 @@ impl NebulaWorld {
     /// Waits until nothing stands in `OpenNebula`.
     pub(crate) async fn is_empty_soon(&self) {
         let mut last = Vec::new();
-        for _ in 0..1000 {
+        // After trouble a removal is tried again with growing pauses.
+        for _ in 0..6000 {
             last = self.standing().await;
             if last.is_empty() {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("this is left: {last:?}");
+        let operations = self.engine.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+        panic!("this is left: {last:?} after {operations:#?}");
     }
 
     /// How many operations there ever were, and records with them.
