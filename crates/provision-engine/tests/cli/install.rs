@@ -175,10 +175,23 @@ fn it_installs_starts_serves_restarts_stops_and_is_gone_again() {
 
     assert_eq!(root.run(0, "provision-engine-server", &["restart"]).out, "provision-engine-server started\n");
     assert_eq!(get(&format!("{}/readyz", root.url())).0, 200);
+    let body = r#"{"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "nature"}}}"#;
+    let url = format!("{}/serverless-runtimes", root.url());
+    let made =
+        Command::new("curl").args(["-sS", "-u", "cognit:cognitpass", &url, "-d", body]).output().unwrap();
+    let made = String::from_utf8(made.stdout).unwrap();
+    assert!(made.contains("\"STATE\":\"PENDING\""), "{made}");
+    root.run(0, "provision-engine-server", &["stop"]);
     let logs = root.path("var/log/provision-engine");
-    for name in ["engine.log", "CloudClient.log", "api.log"] {
-        assert!(logs.join(name).exists(), "{name}");
+    for (name, line) in [
+        ("engine.log", "]  INFO -- : Serverless Runtime created"),
+        ("CloudClient.log", "]  INFO -- : oned: makes a document of kind 1337, for cognit"),
+        ("api.log", "\"POST /serverless-runtimes HTTP/1.1\" 201 "),
+    ] {
+        let text = fs::read_to_string(logs.join(name)).unwrap();
+        assert!(text.contains(line), "{name}: {text}");
     }
+    root.run(0, "provision-engine-server", &["start"]);
     assert_eq!(root.run(0, "provision-engine-server", &["stop"]).out, "provision-engine-server stopped\n");
     root.run(3, "provision-engine", &["status"]);
     assert_eq!(

@@ -140,6 +140,21 @@ async fn what_belongs_to_somebody_is_no_orphan() {
     assert_eq!(found, []);
 }
 
+#[tokio::test]
+async fn a_runtime_whose_service_is_gone_is_found_and_cleaned() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let id = site.running(&house, function("n")).await;
+    site.mischief(&json!({"kind": "service_vanishes"})).await;
+    site.until(id, "ERROR").await;
+    let now = house.engine.now();
+    let found = orphans::find(&site.serverless().nebula, &admin(), (Duration::ZERO, now), |_| false).await;
+    let found: Vec<_> = found.unwrap().into_iter().map(|orphan| (orphan.kind, orphan.id)).collect();
+    assert_eq!(found, [(OrphanKind::Deserted, id)]);
+    assert_eq!(cleaned(&site, now).await, [Cleaned::Gone]);
+    assert_eq!(site.read(id).await.unwrap_err().status, 404);
+}
+
 /// A document with our mark and without a service.
 async fn half_made(site: &Site) -> i32 {
     let mut template = Template::new();
