@@ -33,6 +33,21 @@ pub struct Caller {
 #[async_trait]
 pub trait Bearers: Send + Sync + 'static {
     async fn verify(&self, token: &str) -> Result<Caller, Denied>;
+
+    /// The same for a door whose callers belong to organisations: all that the token says, and no role is needed.
+    async fn member(&self, token: &str) -> Result<Member, Denied>;
+}
+
+/// Somebody of an organisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub name: String,
+    /// All that they have.
+    pub roles: Vec<Role>,
+    /// The id of the organisation, if the token says so.
+    pub org: Option<String>,
+    /// What they may do, if the token says so; otherwise the roles say it.
+    pub permissions: Option<Vec<String>>,
 }
 
 /// Why somebody is not let in. The texts never hold any of what was presented.

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use workflows::runtime::catalog::Catalog;
 
 use crate::auth::{Bearers, TokenCache};
+use crate::launch::LaunchDoor;
 use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
 use crate::osb::OsbSettings;
@@ -27,6 +28,8 @@ pub struct Doors {
     pub bearers: Option<Arc<dyn Bearers>>,
     /// Where serverless runtimes come from; without it there are none.
     pub serverless: Option<ServerlessDoor>,
+    /// How machines are launched; without it they are not.
+    pub launch: Option<LaunchDoor>,
     /// Cancelled when the process stops: event streams end then, so that connections can close.
     pub closing: CancellationToken,
 }
@@ -68,6 +71,7 @@ pub(crate) struct Hall {
     pub(crate) catalog: Option<Arc<Catalog>>,
     pub(crate) bearers: Option<Arc<dyn Bearers>>,
     pub(crate) serverless: Option<ServerlessDoor>,
+    pub(crate) launch: Option<LaunchDoor>,
     pub(crate) closing: CancellationToken,
     pub(crate) tokens: TokenCache,
     pub(crate) watchers: Watchers,
@@ -78,7 +82,7 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors { engine, access, meter, settings, catalog, bearers, serverless, closing } = doors;
+        let Doors { engine, access, meter, settings, catalog, bearers, serverless, launch, closing } = doors;
         let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
         let tokens = TokenCache::default();
         Arc::new(Hall {
@@ -89,6 +93,7 @@ impl Hall {
             catalog,
             bearers,
             serverless,
+            launch,
             closing,
             tokens,
             watchers,

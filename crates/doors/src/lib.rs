@@ -1,4 +1,4 @@
-//! The APIs in front of the engine: operations, runtimes, the service broker, and serverless runtimes.
+//! The APIs in front of the engine: operations, runtimes, the service broker, serverless runtimes, and launches.
 //!
 //! A door parses, authorises, submits or reads. It never talks to a driver and never waits on a worker: it
 //! watches rows. Who may do what is one table, [`rights::RIGHTS`]; what can go wrong is one list, [`Code`].
@@ -15,6 +15,7 @@ mod frame;
 mod guard;
 mod hall;
 mod health;
+pub mod launch;
 mod metrics;
 mod oidc;
 mod openapi;
@@ -31,7 +32,7 @@ pub mod serverless;
 pub mod tokens;
 pub mod wire;
 
-pub use auth::{Bearers, Caller, Denied};
+pub use auth::{Bearers, Caller, Denied, Member};
 pub use code::Code;
 pub use hall::{DoorSettings, Doors};
 pub use metrics::Meter;

@@ -15,7 +15,7 @@ use jsonwebtoken::{Validation, decode, decode_header};
 use tokio::sync::Mutex;
 use tracing::warn;
 
-use crate::auth::{Bearers, Caller, Denied};
+use crate::auth::{Bearers, Caller, Denied, Member};
 use claims::Claims;
 use fetch::Issuer;
 use keys::{Key, Keys};
@@ -29,6 +29,7 @@ const KEYS_FRESH: Duration = Duration::from_mins(10);
 /// An issuer that does not answer is forgiven for this long.
 const KEYS_OLD: Duration = Duration::from_hours(1);
 const SCOPE_DEFAULT: &str = "broker:write";
+const ORG_CLAIM_DEFAULT: &str = "org_id";
 
 /// Whose tokens are good, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,14 +42,26 @@ pub struct OidcSettings {
     pub scope: Option<String>,
     /// Which role each group brings. The highest one counts.
     pub roles: BTreeMap<String, Role>,
+    /// The claim that names the organisation of whoever launches machines.
+    pub org_claim: String,
 }
 
 impl OidcSettings {
-    /// With the groups `admin`, `operator` and `viewer`.
+    /// With the groups `admin`, `operator`, `viewer` and `launcher`.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> OidcSettings {
-        let roles = [("admin", Role::Admin), ("operator", Role::Operator), ("viewer", Role::Reader)];
-        let roles = roles.map(|(group, role)| (group.to_owned(), role)).into();
-        OidcSettings { issuer: issuer.into(), audience: audience.into(), scope: None, roles }
+        let roles = [
+            ("admin", Role::Admin),
+            ("operator", Role::Operator),
+            ("viewer", Role::Reader),
+            ("launcher", Role::Launcher),
+        ];
+        OidcSettings {
+            issuer: issuer.into(),
+            audience: audience.into(),
+            scope: None,
+            roles: roles.map(|(group, role)| (group.to_owned(), role)).into(),
+            org_claim: ORG_CLAIM_DEFAULT.to_owned(),
+        }
     }
 }
 
@@ -84,6 +97,37 @@ fn refused(why: &str) -> Denied {
 #[async_trait]
 impl Bearers for Oidc {
     async fn verify(&self, token: &str) -> Result<Caller, Denied> {
+        let claims = self.claims(token).await?;
+        let role = claims.role(&self.settings.roles, &self.scope);
+        let role = role.ok_or_else(|| refused("this token has no scope and no group that is known here"))?;
+        Ok(Caller { name: claims.name(), role })
+    }
+
+    async fn member(&self, token: &str) -> Result<Member, Denied> {
+        let claims = self.claims(token).await?;
+        Ok(Member {
+            name: claims.name(),
+            roles: claims.roles(&self.settings.roles),
+            org: claims.org(&self.settings.org_claim),
+            permissions: claims.permissions(),
+        })
+    }
+}
+
+impl Oidc {
+    /// The error names the setting.
+    pub fn new(settings: OidcSettings, clock: Arc<dyn Clock>) -> Result<Oidc, String> {
+        if settings.audience.is_empty() {
+            return Err("audience: must not be empty".into());
+        }
+        let issuer = Issuer::new(&settings.issuer)?;
+        let scope = settings.scope.clone().unwrap_or_else(|| SCOPE_DEFAULT.to_owned());
+        let keys = RwLock::default();
+        Ok(Oidc { settings, scope, issuer, clock, keys, asked_at: Mutex::default() })
+    }
+
+    /// What a good token says.
+    async fn claims(&self, token: &str) -> Result<Claims, Denied> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err(refused("this token is too long"));
         }
@@ -104,22 +148,7 @@ impl Bearers for Oidc {
             .map_err(|_| refused("the signature or the claims of this token are not valid"))?;
         let claims = decoded.claims;
         claims.check(&self.settings, self.clock.now()).map_err(refused)?;
-        let role = claims.role(&self.settings.roles, &self.scope);
-        let role = role.ok_or_else(|| refused("this token has no scope and no group that is known here"))?;
-        Ok(Caller { name: format!("oidc:{}", claims.sub), role })
-    }
-}
-
-impl Oidc {
-    /// The error names the setting.
-    pub fn new(settings: OidcSettings, clock: Arc<dyn Clock>) -> Result<Oidc, String> {
-        if settings.audience.is_empty() {
-            return Err("audience: must not be empty".into());
-        }
-        let issuer = Issuer::new(&settings.issuer)?;
-        let scope = settings.scope.clone().unwrap_or_else(|| SCOPE_DEFAULT.to_owned());
-        let keys = RwLock::default();
-        Ok(Oidc { settings, scope, issuer, clock, keys, asked_at: Mutex::default() })
+        Ok(claims)
     }
 
     async fn key(&self, id: Option<&str>) -> Result<Arc<Key>, Denied> {

@@ -24,7 +24,7 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 34] = {
+pub static RIGHTS: [Right; 35] = {
     use Needs::{Nothing, ReaderUnlessPublic};
     const READER: Needs = Needs::Role(Role::Reader);
     const OPERATOR: Needs = Needs::Role(Role::Operator);
@@ -62,6 +62,7 @@ pub static RIGHTS: [Right; 34] = {
         look("/openapi.json", Nothing),
         look("/openapi/osb.json", Nothing),
         look("/openapi/serverless.json", Nothing),
+        look("/openapi/launch.json", Nothing),
         look("/errors", Nothing),
         look("/errors/{code}", Nothing),
     ]

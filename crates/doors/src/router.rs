@@ -1,7 +1,6 @@
 //! Every route of the operations door, and the layers around them.
 
 use std::any::Any;
-use std::iter::once;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -17,8 +16,9 @@ use utoipa_axum::routes;
 use crate::frame::frame;
 use crate::guard::guard;
 use crate::hall::{Doors, Hall, Shared};
+use crate::launch::X_RH_IDENTITY;
 use crate::problem::Problem;
-use crate::{audit, errors, health, metrics, openapi, operations, osb, runtimes, serverless, tokens};
+use crate::{audit, errors, health, launch, metrics, openapi, operations, osb, runtimes, serverless, tokens};
 
 /// All doors, ready to be served.
 ///
@@ -36,10 +36,10 @@ pub fn router(doors: Doors) -> Router {
         .layer(CatchPanicLayer::custom(broken))
         .with_state(Shared::clone(&hall));
     // These have guards of their own, which speak the words that their callers know.
-    let others = [osb::router(&hall), serverless::router(&hall)];
+    let others = [osb::router(&hall), serverless::router(&hall), launch::router(&hall)];
     let all = others.into_iter().flatten().fold(own, Router::merge);
     all.layer(from_fn_with_state(hall, frame))
-        .layer(SetSensitiveRequestHeadersLayer::new(once(AUTHORIZATION)))
+        .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION, X_RH_IDENTITY]))
 }
 
 pub(crate) fn routes() -> OpenApiRouter<Shared> {
@@ -74,6 +74,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(openapi::openapi_json))
         .routes(routes!(osb::openapi::osb_json))
         .routes(routes!(serverless::openapi::serverless_json))
+        .routes(routes!(launch::openapi::launch_json))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::show_error))
 }

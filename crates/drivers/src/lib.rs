@@ -5,13 +5,21 @@
 //! what lets a step adopt its work after a crash, and an undo find it.
 
 mod answer;
+pub mod aws;
+pub mod cloud;
 pub mod director;
 mod error;
 pub mod external_step;
 mod graphql;
 pub mod greeter;
+pub mod identity;
+pub mod image_builder;
+pub mod kafka;
 pub mod kubernetes;
 pub mod opennebula;
 pub mod provisioner;
+pub mod rbac;
+pub mod sources;
+pub mod webhook;
 
 pub use error::DriverError;

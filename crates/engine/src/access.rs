@@ -9,13 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
-/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker
-/// may.
+/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker or
+/// a launcher may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Asks for service instances, as a platform does, and sees nothing else.
     Broker,
+    /// Asks for machines through the launch door, and sees nothing else.
+    Launcher,
     /// Looks.
     Reader,
     /// Also cancels, pauses, resumes, retries and signals.
@@ -25,11 +27,12 @@ pub enum Role {
 }
 
 impl Role {
-    pub const ALL: [Role; 4] = [Role::Broker, Role::Reader, Role::Operator, Role::Admin];
+    pub const ALL: [Role; 5] = [Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Role::Broker => "broker",
+            Role::Launcher => "launcher",
             Role::Reader => "reader",
             Role::Operator => "operator",
             Role::Admin => "admin",
@@ -47,10 +50,9 @@ impl FromStr for Role {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Role::ALL
-            .into_iter()
-            .find(|role| role.as_str() == text)
-            .ok_or_else(|| format!("{text:?} is not a role; the roles are broker, reader, operator, admin"))
+        Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
+            format!("{text:?} is not a role; the roles are {}", Role::ALL.map(Role::as_str).join(", "))
+        })
     }
 }
 

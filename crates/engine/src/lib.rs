@@ -53,7 +53,7 @@ pub use plan::{OnFailure, Plan, StepInfo};
 pub use preview::Rehearsal;
 pub use registry::WorkflowInfo;
 pub use step::{Effect, Step};
-pub use workflow::{Fact, Record, Resource, Workflow, parse};
+pub use workflow::{Fact, Record, Resource, Rest, Workflow, parse};
 
 /// What the file of a step needs.
 pub mod prelude {

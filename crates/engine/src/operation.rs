@@ -93,12 +93,19 @@ impl<W: Workflow> Operation<W> {
 
     /// The record of the resource that this operation works on.
     pub async fn subject<R: Resource>(&self) -> Result<Option<R>, Halt> {
-        let Some(name) = &self.resource else { return Ok(None) };
+        match &self.resource {
+            Some(name) => self.record(name).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The record of another resource, which others write.
+    pub async fn record<R: Resource>(&self, name: &str) -> Result<Option<R>, Halt> {
         let found = self.book.store.resource(name).await.map_err(|error| match error {
             StoreError::Refused(_) => Halt::Fail { cause: error.to_string().into() },
             error => lost(error.to_string()),
         })?;
-        let Some(row) = found else { return Ok(None) };
+        let Some(row) = found.filter(|row| row.kind == R::KIND) else { return Ok(None) };
         serde_json::from_str(&row.record).map(Some).map_err(|error| Halt::Fail {
             cause: format!("the record of {name} cannot be read: {error}").into(),
         })

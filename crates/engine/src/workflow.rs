@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::operation::Operation;
+use crate::outcome::Cause;
+use crate::phase::Phase;
 use crate::secret::Sealer;
 use crate::store::Portrait;
 
@@ -35,14 +37,26 @@ pub trait Workflow: Send + Sync + 'static {
         parse(asked)
     }
 
-    /// What the record of its resource looks like once the operation is over, however it ended. The place to
-    /// forget what only the operation needed. Nothing leaves the record as its steps portrayed it.
-    fn parting(_op: &Operation<Self>) -> Option<Portrait>
+    /// What the record of its resource looks like once the operation rests: it is over, however it ended, or it
+    /// is stuck. Saved in the commit that says so. The place to forget what only the operation needed, and to
+    /// leave word for others. Nothing leaves the record as its steps portrayed it.
+    fn parting(_op: &Operation<Self>, _rest: &Rest<'_>) -> Option<Portrait>
     where
         Self: Sized,
     {
         None
     }
+}
+
+/// How an operation came to rest.
+#[derive(Debug, Clone, Copy)]
+pub struct Rest<'a> {
+    /// A final phase, or stuck.
+    pub phase: Phase,
+    /// The step at which it went wrong, where one did.
+    pub step: Option<&'a str>,
+    pub cause: Option<&'a Cause>,
+    pub at: Timestamp,
 }
 
 /// Reads a value into a type; an error names the field.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cmd::{
-    background, bench, catalog, check, completions, config, demo, explain, instances, keys, man, migrate,
-    operations,
+    background, bench, catalog, check, completions, config, demo, explain, images, instance_types, instances,
+    inventory, keys, launch, launches, man, migrate, operations,
 };
-use crate::cmd::{plan, sandbox, serve, serverless, tokens};
+use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens};
 use crate::config::{Config, ConfigError, Warning};
 use crate::output::Format;
 
@@ -98,6 +98,13 @@ pub(crate) enum Command {
     Catalog(catalog::CatalogArgs),
     Instances(instances::InstancesArgs),
     Serverless(serverless::ServerlessArgs),
+    Launch(Box<launch::LaunchArgs>),
+    Launches(launches::LaunchesArgs),
+    Images(images::ImagesArgs),
+    Inventory(inventory::InventoryArgs),
+    Pubkeys(pubkeys::PubkeysArgs),
+    Sources(sources::SourcesArgs),
+    InstanceTypes(instance_types::InstanceTypesArgs),
     Plan(plan::PlanArgs),
     Steps(plan::StepsArgs),
     Keys(keys::KeysArgs),

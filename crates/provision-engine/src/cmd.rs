@@ -9,17 +9,24 @@ pub(crate) mod config;
 pub(crate) mod demo;
 mod device;
 pub(crate) mod explain;
+pub(crate) mod images;
+pub(crate) mod instance_types;
 pub(crate) mod instances;
+pub(crate) mod inventory;
 pub(crate) mod keys;
+pub(crate) mod launch;
+pub(crate) mod launches;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod operations;
 pub(crate) mod plan;
 mod platform;
+pub(crate) mod pubkeys;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod server;
 pub(crate) mod serverless;
+pub(crate) mod sources;
 pub(crate) mod tokens;
 
 use anyhow::{Context, Result};
@@ -29,6 +36,7 @@ use crate::cli::{Cli, Command};
 use crate::client::CallError;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut};
+use crate::launching::LaunchingError;
 use crate::output::{NobodyReads, note};
 use crate::serverless::DoorError;
 
@@ -47,6 +55,13 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Catalog(args) => in_runtime(catalog::run(global, args)),
         Command::Instances(args) => in_runtime(instances::run(global, args)),
         Command::Serverless(args) => in_runtime(serverless::run(global, args)),
+        Command::Launch(args) => in_runtime(launch::run(global, args)),
+        Command::Launches(args) => in_runtime(launches::run(global, args)),
+        Command::Images(args) => in_runtime(images::run(global, args)),
+        Command::Inventory(args) => in_runtime(inventory::run(global, args)),
+        Command::Pubkeys(args) => in_runtime(pubkeys::run(global, args)),
+        Command::Sources(args) => in_runtime(sources::run(global, args)),
+        Command::InstanceTypes(args) => in_runtime(instance_types::run(global, args)),
         Command::Plan(args) => in_runtime(plan::one(global, args)),
         Command::Steps(_) => plan::all(global),
         Command::Keys(args) => keys::run(global, args),
@@ -88,6 +103,12 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
         return broker.exit();
     }
     if let Some(door) = error.downcast_ref::<DoorError>() {
+        if let Some(more) = door.more() {
+            note(indented(&more));
+        }
+        return door.exit();
+    }
+    if let Some(door) = error.downcast_ref::<LaunchingError>() {
         if let Some(more) = door.more() {
             note(indented(&more));
         }

@@ -3,6 +3,7 @@
 
 mod database;
 mod key_ring;
+mod launch;
 mod nobody;
 mod rehearsal;
 mod runtimes;
@@ -21,6 +22,8 @@ use engine::{AccessStore, Engine, EngineBuilder, RetryPolicy, Settings, WallCloc
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use workflows::Drivers;
+use workflows::launch::Launches;
+use workflows::notice::Notices;
 use workflows::runtime::Runtimes;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
@@ -30,6 +33,7 @@ use crate::config::{Config, Origin};
 
 pub(crate) use database::{Database, migrate};
 pub(crate) use key_ring::Keys;
+pub(crate) use launch::{Cloud, Events};
 use nobody::{NobodyGreets, NobodyProvisions};
 pub(crate) use rehearsal::rehearse;
 pub(crate) use serverless::Nebula;
@@ -45,6 +49,7 @@ pub(crate) struct House {
     /// Where the far sides are that have no address of their own, for people.
     pub(crate) sandbox_url: Option<String>,
     pub(crate) nebula: Nebula,
+    pub(crate) cloud: Cloud,
     catalog: Arc<Catalog>,
     bearers: Option<Arc<dyn Bearers>>,
 }
@@ -61,19 +66,25 @@ impl House {
             Some(url) if stands_in => Nebula::beside(config, url)?,
             url => Nebula::open(config, url.as_deref())?,
         };
-        let drivers = drivers(config, url.as_deref(), &store, &nebula)?;
+        let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
+        let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
         let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, catalog, bearers })
+        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, cloud, catalog, bearers })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
-    pub(crate) fn doors(&self, config: &Config, meter: &Arc<Meter>, closing: &CancellationToken) -> Router {
-        doors::router(Doors {
+    pub(crate) fn doors(
+        &self,
+        config: &Config,
+        meter: &Arc<Meter>,
+        closing: &CancellationToken,
+    ) -> Result<Router> {
+        Ok(doors::router(Doors {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
             meter: Arc::clone(meter),
@@ -87,8 +98,9 @@ impl House {
             catalog: Some(Arc::clone(&self.catalog)),
             bearers: self.bearers.clone(),
             serverless: self.nebula.door(config),
+            launch: self.cloud.door(config)?,
             closing: closing.clone(),
-        })
+        }))
     }
 }
 
@@ -121,6 +133,8 @@ fn no_drivers() -> Drivers {
         override_objects: None,
         external: Arc::default(),
         serverless: Arc::new(Serverless::unconnected()),
+        launches: Arc::new(Launches::unconnected()),
+        notices: Arc::new(Notices::none()),
     }
 }
 
@@ -130,6 +144,7 @@ fn drivers(
     sandbox: Option<&str>,
     store: &Arc<dyn Store>,
     nebula: &Nebula,
+    cloud: &Cloud,
 ) -> Result<Drivers> {
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
     let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
@@ -146,6 +161,8 @@ fn drivers(
         external: Arc::new(runtimes::external_steps(config)?),
         clusters,
         serverless: Arc::clone(&nebula.serverless),
+        launches: Arc::clone(&cloud.launches),
+        notices: Arc::clone(&cloud.notices),
     })
 }
 
@@ -192,7 +209,8 @@ fn is_bare(config: &Config) -> bool {
     let drivers = &config.drivers;
     let is_told = drivers.greeter.url.is_some()
         || drivers.provisioner.url.is_some()
-        || config.serverless.oned.is_some();
+        || config.serverless.oned.is_some()
+        || config.launch.aws.enabled;
     config.file.is_none() && !is_told && matches!(config.store.database, crate::config::Database::Sqlite(_))
 }
 

@@ -37,6 +37,12 @@ pub(crate) enum System {
     Identity,
     Oned,
     Oneflow,
+    Ec2,
+    Sts,
+    ImageBuilder,
+    Sources,
+    Rbac,
+    Inbox,
 }
 
 impl System {
@@ -49,6 +55,12 @@ impl System {
             System::Identity => "identity",
             System::Oned => "oned",
             System::Oneflow => "oneflow",
+            System::Ec2 => "ec2",
+            System::Sts => "sts",
+            System::ImageBuilder => "image_builder",
+            System::Sources => "sources",
+            System::Rbac => "rbac",
+            System::Inbox => "inbox",
         }
     }
 }

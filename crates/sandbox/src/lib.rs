@@ -6,6 +6,7 @@
 //! test or a curious person can compare it with what the engine believes.
 
 mod answer;
+mod aws;
 mod clock;
 mod cluster;
 mod connection;
@@ -14,11 +15,18 @@ mod faults;
 mod graphql;
 mod greeter;
 mod identity;
+mod image_builder;
+mod inbox;
 mod jwt;
+mod kafka;
 mod ledger;
+mod loopback;
 mod opennebula;
 mod ports;
 mod provisioner;
+mod rbac;
+mod requester;
+mod sources;
 
 use std::io;
 use std::net::SocketAddr;
@@ -34,15 +42,22 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::info;
 
 use crate::answer::Refusal;
+use crate::aws::Aws;
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::connection::{Connection, CuttingListener};
 use crate::director::Director;
 use crate::faults::Faults;
 use crate::identity::Identity;
+use crate::image_builder::ImageBuilder;
+use crate::inbox::Inboxes;
+use crate::kafka::Kafka;
 use crate::ledger::Ledger;
+use crate::loopback::Network;
 use crate::opennebula::OpenNebula;
 use crate::provisioner::Provisioner;
+use crate::rbac::Rbac;
+use crate::sources::Sources;
 
 /// Calls that are under way get this long to finish when the sandbox stops.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -51,6 +66,7 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Sandbox {
     addr: SocketAddr,
+    kafka: Arc<Kafka>,
     shutdown: DropGuard,
     servers: JoinSet<io::Result<()>>,
 }
@@ -75,8 +91,14 @@ impl Sandbox {
         servers.spawn(serving.into_future());
         let doors = [oned, oneflow].map(CuttingListener::new);
         world.opennebula.serve(&mut servers, doors, &world.faults, &token);
+        world.aws.serve(&mut servers, &token);
+        let building = Arc::clone(&world.image_builder).run(token.clone());
+        servers.spawn(async {
+            building.await;
+            Ok(())
+        });
         info!(%addr, "sandbox listens");
-        Ok(Sandbox { addr, shutdown: token.drop_guard(), servers })
+        Ok(Sandbox { addr, kafka: world.kafka, shutdown: token.drop_guard(), servers })
     }
 
     pub fn addr(&self) -> SocketAddr {
@@ -96,6 +118,12 @@ impl Sandbox {
     /// The base URL of `OneFlow`, without a slash at the end.
     pub fn oneflow_url(&self) -> String {
         format!("http://{}", self.neighbour(2))
+    }
+
+    /// Where clients of Kafka find the brokers, which are started when somebody first asks.
+    pub fn kafka(&self) -> String {
+        let found = self.kafka.bootstrap();
+        found.expect("brokers need nothing but memory and a free port on loopback").to_owned()
     }
 
     fn neighbour(&self, distance: u16) -> SocketAddr {
@@ -132,6 +160,12 @@ struct World {
     clusters: Arc<Clusters>,
     provisioner: Arc<Provisioner>,
     opennebula: OpenNebula,
+    kafka: Arc<Kafka>,
+    inboxes: Arc<Inboxes>,
+    aws: Aws,
+    sources: Arc<Sources>,
+    rbac: Arc<Rbac>,
+    image_builder: Arc<ImageBuilder>,
 }
 
 impl World {
@@ -146,7 +180,17 @@ impl World {
             Arc::clone(&director),
             Arc::clone(&clusters),
         );
-        let opennebula = OpenNebula::new(Arc::clone(&clock), Arc::clone(&ledger), addr.port());
+        let network = Arc::new(Network::new(addr.port()));
+        let opennebula = OpenNebula::new(Arc::clone(&clock), Arc::clone(&ledger), Arc::clone(&network));
+        let aws = Aws::new(Arc::clone(&clock), Arc::clone(&ledger), network);
+        let (kafka, sources) = (Arc::<Kafka>::default(), Arc::<Sources>::default());
+        let image_builder = ImageBuilder::new(
+            Arc::clone(&clock),
+            Arc::clone(&ledger),
+            Arc::clone(&sources),
+            Arc::clone(aws.images()),
+            Arc::clone(&kafka),
+        );
         World {
             clock,
             ledger,
@@ -156,6 +200,12 @@ impl World {
             clusters,
             provisioner: Arc::new(provisioner),
             opennebula,
+            kafka,
+            inboxes: Arc::default(),
+            aws,
+            sources,
+            rbac: Arc::default(),
+            image_builder: Arc::new(image_builder),
         }
     }
 
@@ -163,6 +213,8 @@ impl World {
     fn settle(&self) {
         self.provisioner.settle();
         self.opennebula.settle();
+        self.aws.settle();
+        self.image_builder.settle();
     }
 }
 
@@ -174,6 +226,12 @@ fn router(world: &World) -> Router {
         .merge(identity::routes(world))
         .merge(cluster::routes(world))
         .merge(world.opennebula.routes())
+        .merge(world.aws.routes(&world.faults))
+        .merge(image_builder::routes(world))
+        .merge(sources::routes(world))
+        .merge(rbac::routes(world))
+        .merge(kafka::routes(world))
+        .merge(inbox::routes(world))
         .merge(ledger::routes(world))
         .merge(faults::routes(Arc::clone(&world.faults)))
         .merge(clock::routes(Arc::clone(&world.clock)))

@@ -12,6 +12,8 @@ use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::WallClock;
 use engine::store::Store;
 
+use crate::launch::Launches;
+use crate::notice::Notices;
 use crate::runtime::Runtimes;
 use crate::runtime::accounts::Accounts;
 use crate::runtime::external::ExternalSteps;
@@ -35,6 +37,8 @@ pub struct Drivers {
     /// Steps that services of others do.
     pub external: Arc<ExternalSteps>,
     pub serverless: Arc<Serverless>,
+    pub launches: Arc<Launches>,
+    pub notices: Arc<Notices>,
 }
 
 impl Drivers {
@@ -49,6 +53,7 @@ impl Drivers {
         let provisioner = HttpProvisioner::new(&format!("{url}/provisioner/graphql"), timeout)?;
         let director = HttpDirector::new(&format!("{url}/director/graphql"), None, clock, timeout)?;
         let nebula = Options { timeout, ..Options::beside(url) };
+        let launches = Launches::beside(url, Arc::clone(&store), timeout)?;
         Ok(Drivers {
             greeter: Arc::new(HttpGreeter::new(url, timeout)?),
             greets_runtimes: true,
@@ -61,6 +66,8 @@ impl Drivers {
             override_objects: None,
             external: Arc::default(),
             serverless: Arc::new(Serverless::new(&nebula, ServerlessSettings::default())?),
+            launches: Arc::new(launches),
+            notices: Arc::new(Notices::beside(url)?),
         })
     }
 }

@@ -2,9 +2,12 @@
 
 pub mod demo;
 mod drivers;
+pub mod launch;
+pub mod notice;
 pub mod overrides;
 pub mod runtime;
 pub mod serverless;
+pub mod source_check;
 
 pub use self::drivers::Drivers;
 
@@ -23,4 +26,6 @@ pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
         .workflow(serverless::create::plan(drivers))
         .workflow(serverless::update::plan(drivers))
         .workflow(serverless::delete::plan(drivers))
+        .workflow(launch::plan(&drivers.launches))
+        .workflow(notice::plan(&drivers.notices))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use engine::{Role, Timestamp};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::OidcSettings;
 
@@ -28,6 +29,12 @@ pub(super) struct Claims {
     scp: Texts,
     #[serde(default)]
     groups: Texts,
+    /// What somebody may do at the launch door, word for word.
+    #[serde(default)]
+    permissions: Option<Texts>,
+    /// Everything else; the settings name one of them.
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 /// One text or a list of them.
@@ -75,9 +82,27 @@ impl Claims {
         Ok(())
     }
 
+    pub(super) fn name(&self) -> String {
+        format!("oidc:{}", self.sub)
+    }
+
+    pub(super) fn roles(&self, roles: &BTreeMap<String, Role>) -> Vec<Role> {
+        self.groups.iter().filter_map(|group| roles.get(group).copied()).collect()
+    }
+
+    pub(super) fn org(&self, claim: &str) -> Option<String> {
+        self.others.get(claim)?.as_str().map(str::to_owned)
+    }
+
+    /// A text holds several with spaces between them.
+    pub(super) fn permissions(&self) -> Option<Vec<String>> {
+        let texts = self.permissions.as_ref()?;
+        Some(texts.iter().flat_map(str::split_ascii_whitespace).map(str::to_owned).collect())
+    }
+
     /// The highest role of its groups, or else what the scope brings.
     pub(super) fn role(&self, roles: &BTreeMap<String, Role>, scope: &str) -> Option<Role> {
-        let by_group = self.groups.iter().filter_map(|group| roles.get(group).copied()).max();
+        let by_group = self.roles(roles).into_iter().max();
         let mut scopes = self.scope.iter().chain(self.scp.iter()).flat_map(str::split_ascii_whitespace);
         by_group.or_else(|| scopes.any(|given| given == scope).then_some(Role::Broker))
     }
@@ -89,7 +114,7 @@ fn seconds(since_1970: i64) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -146,5 +171,30 @@ mod tests {
             let claims: Claims = serde_json::from_value(claims).unwrap();
             assert_eq!(claims.role(&settings.roles, "broker:write"), role, "{change}");
         }
+    }
+
+    #[test]
+    fn a_member_has_an_organisation_all_their_roles_and_what_the_token_grants() {
+        let read = |change: Value| -> Claims {
+            let mut claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW});
+            claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            serde_json::from_value(claims).unwrap()
+        };
+        let roles = OidcSettings::new("https://i", "us").roles;
+        let nobody = read(json!({}));
+        assert_eq!((nobody.org("org_id"), nobody.permissions(), nobody.roles(&roles)), (None, None, vec![]));
+        let one = read(json!({"org_id": "13", "tenant": "14", "groups": ["viewer", "launcher", "other"]}));
+        assert_eq!((one.org("org_id").as_deref(), one.org("tenant").as_deref()), (Some("13"), Some("14")));
+        assert_eq!(one.roles(&roles), [Role::Reader, Role::Launcher]);
+        assert_eq!(read(json!({"org_id": {"id": "13"}})).org("org_id"), None);
+        let listed = read(json!({"permissions": ["a:b:c", "d:e:f"]})).permissions();
+        let spaced = read(json!({"permissions": "a:b:c d:e:f"})).permissions();
+        assert_eq!(listed, Some(vec!["a:b:c".to_owned(), "d:e:f".to_owned()]));
+        assert_eq!(listed, spaced);
+        assert_eq!(
+            read(json!({"permissions": []})).permissions(),
+            Some(vec![]),
+            "nothing is granted, whatever the roles"
+        );
     }
 }

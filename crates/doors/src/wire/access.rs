@@ -7,13 +7,15 @@ use utoipa::ToSchema;
 
 use super::Moment;
 
-/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker
-/// may.
+/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker or
+/// a launcher may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Asks for service instances, as a platform does, and sees nothing else.
     Broker,
+    /// Asks for machines through the launch door, and sees nothing else.
+    Launcher,
     /// Looks.
     Reader,
     /// Also cancels, pauses, resumes, retries and signals.
@@ -26,6 +28,7 @@ impl From<engine::Role> for Role {
     fn from(role: engine::Role) -> Role {
         match role {
             engine::Role::Broker => Role::Broker,
+            engine::Role::Launcher => Role::Launcher,
             engine::Role::Reader => Role::Reader,
             engine::Role::Operator => Role::Operator,
             engine::Role::Admin => Role::Admin,
@@ -37,6 +40,7 @@ impl From<Role> for engine::Role {
     fn from(role: Role) -> engine::Role {
         match role {
             Role::Broker => engine::Role::Broker,
+            Role::Launcher => engine::Role::Launcher,
             Role::Reader => engine::Role::Reader,
             Role::Operator => engine::Role::Operator,
             Role::Admin => engine::Role::Admin,

@@ -5,6 +5,10 @@
 mod access;
 mod control;
 mod explain;
+mod launch_api;
+mod launch_lives;
+mod launch_rights;
+mod launch_world;
 mod letters;
 mod logs;
 mod malformed;

@@ -13,7 +13,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::{Bearers, Caller, Denied, Doors, Meter, Oidc, OidcSettings};
+use doors::{Bearers, Caller, Denied, Doors, Member, Meter, Oidc, OidcSettings};
 use engine::{Clock, Role};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
@@ -128,6 +128,27 @@ async fn a_good_token_says_who_it_is_and_the_issuer_is_asked_once() {
         assert_eq!(caller, Caller { name: "oidc:jane".into(), role });
     }
     assert_eq!(place.asked(), 1);
+}
+
+#[tokio::test]
+async fn a_member_of_an_organisation_needs_no_role_but_a_good_token() {
+    let (key, forger) = (Key::new("k1"), Key::new("k1"));
+    let place = place(&key).await;
+    let member = async |key: &Key, change: Value| place.oidc.member(&key.sign(&place.claims(&change))).await;
+    let claims = json!({"org_id": "13", "permissions": "provisioning:*:read", "groups": ["strangers"]});
+    let expected = Member {
+        name: "oidc:jane".into(),
+        roles: vec![],
+        org: Some("13".into()),
+        permissions: Some(vec!["provisioning:*:read".into()]),
+    };
+    assert_eq!(member(&key, claims.clone()).await.unwrap(), expected);
+    let plain = member(&key, json!({"groups": ["launcher", "viewer"]})).await.unwrap();
+    assert_eq!((plain.org, plain.permissions), (None, None));
+    assert_eq!(plain.roles, [Role::Launcher, Role::Reader]);
+    for refused in [member(&forger, claims).await, member(&key, json!({"org_id": "13", "exp": 1})).await] {
+        assert!(matches!(refused, Err(Denied::Refused(_))), "{refused:?}");
+    }
 }
 
 #[tokio::test]
@@ -276,6 +297,7 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
         catalog: None,
         bearers: Some(bearers),
         serverless: None,
+        launch: None,
         closing: base.closing.clone(),
     });
     World { router, ..base }

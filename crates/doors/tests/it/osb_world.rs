@@ -76,6 +76,7 @@ pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
         catalog: Some(Arc::new(Catalog::parse(CATALOG).unwrap())),
         bearers: None,
         serverless: None,
+        launch: None,
         closing: CancellationToken::new(),
     };
     let issued = tokens::issue(&*store, "cf", Role::Broker, clock.now(), None).await.unwrap();

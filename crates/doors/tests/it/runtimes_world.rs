@@ -112,6 +112,7 @@ pub(crate) async fn runtimes() -> Runtimes {
         catalog: Some(CATALOG.clone()),
         bearers: None,
         serverless: None,
+        launch: None,
         closing: base.closing.clone(),
     });
     Runtimes { world: World { engine, router, ..base }, script }

@@ -99,6 +99,7 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
         catalog: None,
         bearers: None,
         serverless: Some(door),
+        launch: None,
         closing: closing.clone(),
     };
     let router = doors::router(doors);

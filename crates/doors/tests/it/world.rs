@@ -87,6 +87,7 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
         catalog: None,
         bearers: None,
         serverless: None,
+        launch: None,
         closing: closing.clone(),
     };
     let now = clock.now();

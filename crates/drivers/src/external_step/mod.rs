@@ -9,4 +9,6 @@ mod signature;
 mod types;
 
 pub use self::http::ExternalService;
+pub(crate) use self::http::is_loopback;
+pub use self::signature::signature;
 pub use self::types::{About, Answer, Call, Override, Verdict, Whose};

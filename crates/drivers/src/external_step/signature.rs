@@ -6,7 +6,7 @@ use aws_lc_rs::hmac;
 use engine::secret::{ExposeSecret, SecretString};
 
 /// The value of the signature header: HMAC with SHA-256 of the time, a dot, and the body.
-pub(super) fn signature(secret: &SecretString, unix_seconds: i64, body: &[u8]) -> String {
+pub fn signature(secret: &SecretString, unix_seconds: i64, body: &[u8]) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose_secret().as_bytes());
     let mut context = hmac::Context::with_key(&key);
     context.update(format!("{unix_seconds}.").as_bytes());

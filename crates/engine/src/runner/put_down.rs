@@ -13,7 +13,7 @@ use crate::outcome::{Cause, Halt, LetGo};
 use crate::phase::{Phase, Turn};
 use crate::step::Effect;
 use crate::store::{Finish, Park, Write};
-use crate::workflow::Workflow;
+use crate::workflow::{Rest, Workflow};
 
 impl<W: Workflow> Course<'_, W> {
     pub(super) async fn sleep(&mut self, wait: Wait, delay: Duration) -> Result<Left, Halt> {
@@ -61,6 +61,15 @@ impl<W: Workflow> Course<'_, W> {
     ) -> Result<Left, Halt> {
         warn!(step, %cause, ?left_over, "operation is stuck and needs an operator");
         let reason = cause.to_string();
+        let rest = Rest {
+            phase: Phase::Stuck,
+            step: Some(step),
+            cause: Some(&cause),
+            at: self.house.clock.now(),
+        };
+        if let Some(parting) = self.op.resource.clone().zip(W::parting(&self.op, &rest)) {
+            self.op.book.portrait = Some(parting);
+        }
         let step = step.to_owned();
         let named = Some((step.clone(), reason));
         let event = self.op.book.next(|changes| Body::Stuck { step, cause, left_over, changes });
@@ -167,9 +176,16 @@ impl<W: Workflow> Course<'_, W> {
 
     /// A finished operation is looked at rarely and never runs: its journal is memory enough.
     fn over(&mut self, phase: Phase, at: Timestamp, cause: Option<Cause>, event: Option<Event>) -> Finish {
-        let cause = cause.map(|cause| cause.to_string());
+        let turned = self.op.book.memory.turned.as_ref();
+        let finished = event.as_ref().and_then(|event| match &event.body {
+            Body::Finished { step, .. } => step.as_deref(),
+            _ => None,
+        });
+        let step = finished.or_else(|| turned.and_then(|turned| turned.step.as_deref()));
+        let rest = Rest { phase, step, cause: cause.as_ref(), at };
         let settles = self.op.resource.clone();
-        let parting = settles.clone().zip(W::parting(&self.op));
+        let parting = settles.clone().zip(W::parting(&self.op, &rest));
+        let cause = cause.map(|cause| cause.to_string());
         let portrait = parting.or_else(|| self.op.book.portrait.take());
         let hold = self.op.book.hold;
         Finish { hold, event, phase, cause, at, memory: "{}".into(), seq: 0, settles, portrait }

@@ -1,4 +1,4 @@
-//! What an operation kept in the record of its resource for its own use is gone with it, however it ends.
+//! The record of a resource says how its operation came to rest, and forgets what only the operation needed.
 
 use engine::store::Expect;
 use engine::{Alongside, Command, Phase, Verb};
@@ -27,20 +27,28 @@ async fn end(params: Value, cancels: bool) -> (Phase, String, bool) {
     if cancels {
         stage.house.engine.ask(id, Verb::Cancel, "t", "").await.unwrap();
     }
-    let phase = stage.house.finished(id).await.shown.summary.phase;
+    let rests = |phase: Phase| phase.is_final() || phase == Phase::Stuck;
+    let phase = stage.house.until(id, rests).await.shown.summary.phase;
     let row = stage.store.resource(NAME).await.unwrap().unwrap();
     (phase, row.record, row.gone_at.is_some())
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_record_says_what_the_workflow_says_at_parting() {
-    let nothing = || "\"nothing\"".to_owned();
+    let said = |text: &str| format!("{text:?}");
     let done = end(json!({"a": ["make"], "parts": true}), false).await;
-    assert_eq!(done, (Phase::Succeeded, nothing(), true));
+    assert_eq!(done, (Phase::Succeeded, said("succeeded nowhere"), true));
     let undone = end(json!({"a": ["make"], "b": ["fail"], "parts": true}), false).await;
-    assert_eq!(undone, (Phase::Undone, nothing(), true));
+    assert_eq!(undone, (Phase::Undone, said("undone b"), true));
     let cancelled = end(json!({"a": ["make"], "b": ["signal"], "parts": true}), true).await;
-    assert_eq!(cancelled, (Phase::Cancelled, nothing(), true));
+    assert_eq!(cancelled, (Phase::Cancelled, said("cancelled nowhere"), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_record_also_learns_that_an_operation_is_stuck() {
+    let stuck = end(json!({"a": ["make"], "b": ["fail"], "undo": ["fail"], "parts": true}), false).await;
+    assert_eq!((stuck.0, stuck.2), (Phase::Stuck, false), "{}", stuck.1);
+    assert!(stuck.1.starts_with("\"stuck "), "{}", stuck.1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use engine::store::{MemoryStore, Portrait, Store};
 use engine::{
-    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Step, Timestamp, Workflow, done, fail,
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Rest, Step, Timestamp, Workflow, done, fail,
     retry, skip, wait, wait_for,
 };
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub(crate) struct Params {
     pub(crate) c: Vec<String>,
     #[serde(default)]
     pub(crate) undo: Vec<String>,
-    /// Whether the record of its resource is emptied in the end.
+    /// Whether the record of its resource says in the end how it came to rest.
     #[serde(default)]
     pub(crate) parts: bool,
 }
@@ -45,8 +45,9 @@ impl Workflow for Script {
     type State = State;
     type Input = u32;
 
-    fn parting(op: &Operation<Script>) -> Option<Portrait> {
-        op.params.parts.then(|| portrait("nothing", Some(op.now())))
+    fn parting(op: &Operation<Script>, rest: &Rest<'_>) -> Option<Portrait> {
+        let said = format!("{} {}", rest.phase, rest.step.unwrap_or("nowhere"));
+        op.params.parts.then(|| portrait(&said, rest.phase.is_final().then_some(rest.at)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `demo`: everything at work in a few seconds, in a directory that is gone afterwards.
 
+mod launch;
 mod ledger;
 mod play;
 mod runtimes;
@@ -28,6 +29,7 @@ use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
 use crate::signals::Signals;
 use ledger::{Expected, Ledger};
 use play::{Ending, Play};
+use workflows::launch::LAUNCH;
 use workflows::runtime::PROVISION;
 use workflows::serverless::CREATE;
 
@@ -40,7 +42,8 @@ Examples:
   provision-engine demo -o json
   provision-engine demo --log-level debug";
 
-/// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes, functions
+/// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes, functions,
+/// images that are built and launched
 ///
 /// Nothing is left behind, and no configuration is read.
 #[derive(Debug, Args)]
@@ -119,7 +122,14 @@ impl Report {
 
     fn expected(&self) -> Expected {
         let count = |workflow| self.succeeded(workflow).len().try_into().unwrap_or(u64::MAX);
-        Expected { greeted: self.succeeded(GREETING), provisions: count(PROVISION), creates: count(CREATE) }
+        let is_launch = |story: &&Story| story.workflow == LAUNCH;
+        Expected {
+            greeted: self.succeeded(GREETING),
+            provisions: count(PROVISION),
+            creates: count(CREATE),
+            launched: count(LAUNCH),
+            launches: self.operations.iter().filter(is_launch).count().try_into().unwrap_or(u64::MAX),
+        }
     }
 }
 
@@ -134,9 +144,10 @@ pub(crate) async fn run(global: &Global) -> Result<Exit> {
     let sandbox = sandbox.url();
     house.engine.start(None).await.context("cannot start the engine")?;
     let platform = Platform::open(&house, &config, &meter, "platform", Role::Broker).await?;
+    let launcher = Platform::open(&house, &config, &meter, "launcher", Role::Launcher).await?;
     let mut signals = Signals::catch()?;
     let operations = tokio::select! {
-        operations = Play::new(&house.engine, &platform, &sandbox)?.all() => operations?,
+        operations = Play::new(&house.engine, &platform, &launcher, &sandbox)?.all() => operations?,
         // An error and not an end at once, so that the directory goes away.
         name = signals.next() => bail!("stopped by {name}"),
     };
@@ -163,6 +174,9 @@ fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
         ("store.poll", "100ms"),
         ("runtime.poll", "1s"),
         ("serverless.poll", "100ms"),
+        ("launch.image.poll_first", "150ms"),
+        ("launch.image.poll_max", "250ms"),
+        ("launch.instance_poll", "50ms"),
         ("log.level", log_level.unwrap_or("off")),
     ];
     let flags = flags.map(|(path, text)| (path.to_owned(), text.to_owned()));
@@ -213,9 +227,12 @@ mod tests {
         assert_eq!(wrong.expected().greeted.len(), 0);
         let good = |workflow| report(story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded));
         assert_eq!(good(GREETING).expected().greeted, [Uuid::nil().simple().to_string()].into());
-        for (workflow, what) in [(PROVISION, "0 runtimes"), (CREATE, "0 documents")] {
+        for (workflow, what) in
+            [(PROVISION, "0 runtimes were made where 1"), (CREATE, "0 documents were made where 1"),
+             (LAUNCH, "0 instances were made where 2")]
+        {
             let told = good(workflow).complaint().unwrap_or_default();
-            assert_eq!(told, format!("{what} were made where 1 were asked for"));
+            assert_eq!(told, format!("{what} were asked for"));
         }
     }
 

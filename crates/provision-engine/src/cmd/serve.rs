@@ -31,7 +31,7 @@ use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
 use crate::signals::Signals;
-use crate::{cmd, logs, orphans};
+use crate::{cmd, hints, logs, orphans};
 
 /// How long open connections get to finish what they are at.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
@@ -169,13 +169,19 @@ impl Server {
         replace_file(&node_file, node.to_string().as_bytes())
             .with_context(|| format!("cannot write {}", node_file.display()))?;
         let closing = CancellationToken::new();
-        let router = house.doors(config, &meter, &closing);
+        let router = house.doors(config, &meter, &closing)?;
         let serving = tokio::spawn(serve(listener, router, closing.clone()));
         let every = config.runtime.expiry_check.get();
         tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
         let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
         let watch = config.serverless.orphans.clone();
         tokio::spawn(orphans::keep_looking(engine, nebula, watch, closing.clone()));
+        if let Some(events) = house.cloud.events.clone() {
+            tokio::spawn(hints::keep_listening(house.engine.clone(), events, closing.clone()));
+        }
+        tokio::spawn(hints::keep_telling(house.engine.clone(), closing.clone()));
+        let introduced = house.cloud.introduce(&format!("http://{listen}")).await;
+        introduced.context("cannot introduce this engine to the sandbox")?;
         logs::announce(listen, &house.nebula.oned, &house.nebula.oneflow);
         let pid_file = PidFile::create(lock, listen)?;
         welcome(config, &house, listen, token.is_some());

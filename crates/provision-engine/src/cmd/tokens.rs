@@ -33,7 +33,8 @@ enum TokensCommand {
     List,
     /// Make a token and print it
     Create {
-        /// What it may do: a reader looks, an operator also steers, an admin also submits and manages tokens
+        /// What it may do: a reader looks, an operator also steers, an admin also submits and manages tokens; a broker
+        /// asks for service instances and a launcher for machines, and both see nothing else
         #[arg(long, value_name = "ROLE")]
         role: Role,
         /// Its name in journals and in the audit log

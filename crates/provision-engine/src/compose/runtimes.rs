@@ -153,6 +153,7 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
     let mut settings = OidcSettings::new(issuer.as_str(), audience);
     settings.scope = Some(oidc.scope.clone());
+    settings.org_claim = config.launch.organisation_claim.clone();
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
     Ok(Some(Arc::new(oidc)))
 }
@@ -173,7 +174,7 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Without the end of its line, which is not part of a password.
-fn secret(path: &Path) -> Result<SecretString> {
+pub(super) fn secret(path: &Path) -> Result<SecretString> {
     Ok(SecretString::from(read(path)?.trim_end_matches(['\n', '\r'])))
 }
 

@@ -3,6 +3,7 @@
 mod engine_conf;
 mod error;
 mod files;
+mod launch;
 mod layers;
 pub(crate) mod manual;
 mod nearest;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use engine_conf::EngineConf;
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
+pub(crate) use launch::{Aws, Kafka, Launch};
 pub(crate) use period::Period;
 pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
 pub(crate) use serverless::{OrphanPolicy, Orphans, Serverless};
@@ -47,6 +49,7 @@ pub(crate) struct Config {
     pub(crate) runtime: Runtime,
     pub(crate) osb: Osb,
     pub(crate) serverless: Serverless,
+    pub(crate) launch: Launch,
     pub(crate) log: Log,
     pub(crate) secrets: Secrets,
     origins: Origins,
@@ -291,6 +294,7 @@ impl Reader<'_> {
             runtime: self.runtime(),
             osb: self.osb(),
             serverless: self.serverless(),
+            launch: self.launch(),
             log: self.log(),
             secrets: Secrets { key_ring: self.get("secrets.key_ring") },
             origins: self.origins(),

@@ -104,6 +104,13 @@ pub(crate) const SR_AUTHS: &[&str] = &["password", "token", "none"];
 pub(crate) const SCHEDULINGS: &[&str] = &["compatible", "verbatim"];
 pub(crate) const SHOWN_CONFIGS: &[&str] = &["full", "redacted"];
 pub(crate) const ORPHAN_POLICIES: &[&str] = &["off", "report", "clean"];
+pub(crate) const PROFILES: &[&str] = &["images", "wizard", "inventory", "events"];
+pub(crate) const IMAGE_SOURCES: &[&str] = &["poll", "callback", "event"];
+pub(crate) const SURFACES: &[&str] = &["images", "wizard", "inventory"];
+pub(crate) const DETACHES: &[&str] = &["continue", "cancel"];
+pub(crate) const ON_LAUNCH_FAILURES: &[&str] = &["keep_image", "hide_compose"];
+pub(crate) const PARTIALS: &[&str] = &["all_or_nothing", "keep"];
+pub(crate) const AFTER_PIVOTS: &[&str] = &["forward", "rollback"];
 pub(crate) const UNKNOWN_OUTCOMES: &[&str] = &["ask", "create_again"];
 pub(crate) const BROKER_LEVELS: &[&str] = &["2.11", "2.12", "2.13", "2.14", "2.15", "2.16", "2.17"];
 
@@ -318,6 +325,99 @@ const SETTINGS: &[Setting] = &[
         "How often the engine looks for them."),
     set("serverless.orphans.older_than", Is("1h"), Kind::Time(Period::minutes(1), YEAR),
         "How old something must be to count as lost."),
+
+    set("launch.enabled", Is("true"), Kind::Switch,
+        "Whether launches are served, where a cloud or the sandbox is there to launch in."),
+    set("launch.profile", Is("wizard"), Kind::OneOf(PROFILES),
+        "How a launch behaves whose request does not say: one of the four profiles of `docs/guide/launch.md`. The \
+         settings below change single points of it."),
+    set("launch.image.source", Nothing, Kind::OneOf(IMAGE_SOURCES),
+        "Who says that an image is ready. Whatever it is, one read at the Image Builder decides."),
+    set("launch.image.fallback_poll", Nothing, Kind::Time(SECOND, DAY),
+        "How often to look although somebody else is to say so."),
+    set("launch.image.deadline", Is("2h"), Kind::Time(Period::minutes(1), DAY),
+        "How long a build may take."),
+    set("launch.image.poll_first", Is("5s"), Kind::Time(Period::millis(50), HOUR),
+        "The pause before the second look at a build; each further pause is longer."),
+    set("launch.image.poll_max", Is("1m"), Kind::Time(Period::millis(50), HOUR),
+        "The longest pause between two looks at a build."),
+    set("launch.image.polls_per_second", Is("50"), Kind::Whole(1, 10_000),
+        "How many looks at builds a replica takes in a second, however many launches wait."),
+    set("launch.parameters_ttl", Is("24h"), Kind::Time(SECOND, YEAR),
+        "How long a launch waits for parameters that did not come with the request. Then it is abandoned, and the \
+         image is kept."),
+    set("launch.surface", Nothing, Kind::SomeOf(SURFACES),
+        "Where the status of a launch is shown."),
+    set("launch.detach", Is("continue"), Kind::OneOf(DETACHES),
+        "What it means that the window is closed."),
+    set("launch.on_launch_failure", Is("keep_image"), Kind::OneOf(ON_LAUNCH_FAILURES),
+        "What becomes of an image that was built for a launch that failed. A build itself cannot be stopped."),
+    set("launch.partial", Is("all_or_nothing"), Kind::OneOf(PARTIALS),
+        "Whether fewer instances than asked for are better than none."),
+    set("launch.after_pivot", Is("forward"), Kind::OneOf(AFTER_PIVOTS),
+        "Whether instances that run are kept when something after their launch goes wrong."),
+    set("launch.amount_max", Is("45"), Kind::Whole(1, 1_000),
+        "How many instances one launch may have."),
+    set("launch.active_max", Is("1000"), Kind::Whole(1, 1_000_000),
+        "How many launches of one organisation may be under way at the same time."),
+    set("launch.address_deadline", Is("5m"), Kind::Time(SECOND, DAY),
+        "How long instances may take to get an address."),
+    set("launch.instance_poll", Is("2s"), Kind::Time(Period::millis(50), HOUR),
+        "The pause between two looks at instances that are on their way."),
+    set("launch.settle", Is("15s"), Kind::Time(Period::millis(0), HOUR),
+        "How long a far side may still carry out a call whose answer was lost."),
+    set("launch.capacity_patience", Is("30m"), Kind::Time(SECOND, DAY),
+        "How long to ask again while the cloud has no room."),
+    set("launch.undo_patience", Is("6h"), Kind::Time(SECOND, Period::days(30)),
+        "How long trouble may keep a launch from taking something back before a person has to look."),
+    set("launch.organisation", Is("default"), Kind::Text,
+        "The organisation on whose behalf API tokens act. An admin may name another in `X-Org-Id`."),
+    set("launch.organisation_claim", Is("org_id"), Kind::Text,
+        "The claim of an OIDC token that names the organisation."),
+    set("launch.trusted_proxies", Nothing, Kind::Text,
+        "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed. From everybody else it \
+         counts for nothing."),
+    set("launch.header_permissions", Nothing, Kind::Text,
+        "What somebody may do whose identity came in that header while no `launch.rbac.url` is set, such as \
+         `provisioning:*:read`, with commas between them."),
+    set("launch.rbac.url", Nothing, Kind::Url,
+        "Where permissions are asked for, with its path, usually `/api/rbac/v1`."),
+    set("launch.sources.url", Nothing, Kind::Url,
+        "Where the Sources API keeps accounts, with its path. Without it they are kept here."),
+    set("launch.image_builder.url", Nothing, Kind::Url,
+        "Where the Image Builder listens, with its path, usually `/api/image-builder/v1`."),
+    set("launch.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+        "How long one call to these services or to a cloud may be silent."),
+    set("launch.aws.enabled", Is("false"), Kind::Switch,
+        "Whether instances can be launched at AWS. Without it the sandbox stands in where there is one."),
+    set("launch.aws.ec2", Is("https://ec2.{region}.amazonaws.com"), Kind::Text,
+        "Where EC2 is. `{region}` stands for the region of a call."),
+    set("launch.aws.sts", Is("https://sts.{region}.amazonaws.com"), Kind::Text,
+        "Where STS is."),
+    set("launch.aws.region", Is("us-east-1"), Kind::Text,
+        "The region for calls that belong to none, and of launches that name none."),
+    set("launch.aws.access_key_id", Nothing, Kind::Text,
+        "The engine's own credentials, with which it takes the roles of accounts. Without it: `AWS_ACCESS_KEY_ID`."),
+    set("launch.aws.secret_access_key_file", Nothing, Kind::Path,
+        "The file with the secret that belongs to it. Without it: `AWS_SECRET_ACCESS_KEY`."),
+    set("launch.kafka.brokers", Nothing, Kind::Text,
+        "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent."),
+    set("launch.kafka.group", Is("provision-engine"), Kind::Text,
+        "The consumer group that all replicas share."),
+    set("launch.kafka.image_topic", Is("image-builder.compose.status"), Kind::Text,
+        "Where events about images come from. What cannot be read goes to the topic of this name with `.dead-letter` \
+         behind it."),
+    set("launch.kafka.notification_topic", Is("platform.notifications.ingress"), Kind::Text,
+        "Where it is told how launches ended."),
+    set("launch.kafka.status_topic", Is("platform.sources.status"), Kind::Text,
+        "Where it is told whether accounts can be used."),
+    set("launch.webhook.url", Nothing, Kind::Url,
+        "Who else is told how launches ended."),
+    set("launch.webhook.secret_file", Nothing, Kind::Path,
+        "The file with the secret that signs those messages."),
+    set("launch.callback_secret_file", Nothing, Kind::Path,
+        "The file with the secret that signs callbacks about images. Without it there are none, unless the sandbox \
+         makes them."),
 
     set("log.level", Is("info"), Kind::Filter,
         "What is logged."),

@@ -6,6 +6,7 @@ use crate::stage::Place;
 
 const RUNTIMES: &str = include_str!("../../../../docs/guide/runtimes.md");
 const SERVERLESS: &str = include_str!("../../../../docs/guide/serverless.md");
+const LAUNCH: &str = include_str!("../../../../docs/guide/launch.md");
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/runtime.yaml");
 
 /// Runs all lines of shell of a guide against a server of its own, and answers what they print.
@@ -20,7 +21,10 @@ fn play(guide: &str, data_in_guide: &str) -> String {
         .replace("http://127.0.0.1:1337", &server.url)
         .replace(data_in_guide, data.to_str().unwrap())
         .replace("sleep 1", "sleep 0.1");
-    let ran = Command::new("timeout").args(["60", "bash", "-c", &script]).output().unwrap();
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("timeout");
+    let ran = shell.args(["100", "bash", "-c", &script]).env("PATH", path).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{out}\n{err}");
     server.stop();
@@ -42,6 +46,21 @@ fn the_lines_about_serverless_runtimes_lead_from_a_request_to_an_answer_and_to_4
     assert!(out.contains("\"NAME\":\"grown\"") && out.contains("\"MEMORY\":1024"), "{out}");
     assert!(lines.iter().any(|line| line.contains("\"ret_code\":0") && line.contains("\"res\":42")), "{out}");
     assert_eq!(lines.last(), Some(&"404"), "{out}");
+}
+
+#[test]
+fn the_lines_about_launches_end_with_the_same_machines_under_all_four_profiles() {
+    let out = play(LAUNCH, "/tmp/launch");
+    let ended = out.lines().filter(|line| *line == "succeeded" || line.contains("\"state\":\"succeeded\""));
+    assert!(ended.count() >= 3, "{out}");
+    assert!(out.contains("event: building") && out.contains("event: end"), "{out}");
+    assert!(out.contains("amount: must be 1 to 45"), "{out}");
+    assert!(out.contains("\"success\":true") && out.contains("aws_reservation_id"), "{out}");
+    // One machine of the command line, two of the reservation, and two of each profile.
+    let machines = out.lines().find(|line| line.starts_with("{\"data\":") && line.contains("checked_at"));
+    assert_eq!(machines.map(|line| line.matches("\"state\":\"running\"").count()), Some(11), "{out}");
+    assert!(out.contains("ssh ec2-user@127."), "{out}");
+    assert!(out.lines().any(|line| line == "409"), "{out}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod boundaries;
 mod check;
 mod database;
+pub(crate) mod launch;
 mod random;
 mod runtimes;
 mod serverless;

@@ -10,6 +10,8 @@ mod guide;
 mod install;
 mod instances;
 mod kills;
+mod launch_canary;
+mod launch_replicas;
 mod logs;
 mod operations;
 mod postgres;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,16 +17,13 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::warn;
 
 use super::machines::{Lcm, Machine, State as Vm};
 use super::oneflow::OneFlow;
 use super::world::Nebula;
 use crate::answer::{JsonBody, Refusal};
-
-pub(crate) const PORT: u16 = 8000;
+use crate::loopback;
 
 /// While something lives.
 const TICK: Duration = Duration::from_millis(20);
@@ -75,7 +72,7 @@ pub(crate) async fn run(nebula: Arc<Nebula>, flow: Arc<OneFlow>, stop: Cancellat
                 break;
             }
             if let Entry::Vacant(door) = doors.entry(guest.vm) {
-                door.insert(open(guest).await);
+                door.insert(loopback::open(guest.address, router(guest)).await);
             }
         }
         let wait = if lives || flow.has_moving() { TICK } else { REST };
@@ -93,23 +90,6 @@ fn look(nebula: &Nebula) -> (Vec<Guest>, bool) {
     let guests = estate.vms().filter_map(Guest::of).collect();
     let lives = estate.vms().any(|machine| !machine.is_done());
     (guests, lives)
-}
-
-/// None where the address cannot be had: on Linux all of 127.0.0.0/8 is this machine, elsewhere it is not.
-async fn open(guest: Guest) -> Option<DropGuard> {
-    let address = SocketAddr::from((guest.address, PORT));
-    let listener = match TcpListener::bind(address).await {
-        Ok(listener) => listener,
-        Err(error) => {
-            warn!(%address, vm = guest.vm, %error, "the guest of this machine cannot be reached");
-            return None;
-        }
-    };
-    let token = CancellationToken::new();
-    let closed = token.clone().cancelled_owned();
-    let serving = axum::serve(listener, router(guest)).with_graceful_shutdown(closed);
-    tokio::spawn(serving.into_future());
-    Some(token.drop_guard())
 }
 
 #[derive(Debug)]

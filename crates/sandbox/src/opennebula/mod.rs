@@ -7,7 +7,6 @@ mod documents;
 mod functions;
 mod machines;
 mod mischief;
-mod network;
 mod oned;
 mod oneflow;
 mod pace;
@@ -28,13 +27,13 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::connections::{Connections, CountingListener, Line};
-use self::network::Network;
 use self::oneflow::OneFlow;
 use self::world::Nebula;
 use crate::clock::Clock;
 use crate::connection::{Connection, CuttingListener};
 use crate::faults::Faults;
 use crate::ledger::Ledger;
+use crate::loopback::Network;
 
 #[derive(Debug, Clone)]
 pub(crate) struct OpenNebula {
@@ -44,9 +43,9 @@ pub(crate) struct OpenNebula {
 }
 
 impl OpenNebula {
-    /// The port is the first of three that the sandbox holds; the addresses of machines come from it.
-    pub(crate) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, port: u16) -> Self {
-        let nebula = Arc::new(Nebula::new(clock, Arc::clone(&ledger), Network::new(port)));
+    /// Machines get their addresses from the network.
+    pub(crate) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Arc<Network>) -> Self {
+        let nebula = Arc::new(Nebula::new(clock, Arc::clone(&ledger), network));
         let flow = Arc::new(OneFlow::new(Arc::clone(&nebula), ledger));
         OpenNebula { nebula, flow, connections: Arc::default() }
     }

@@ -10,7 +10,6 @@ use time::OffsetDateTime;
 use super::documents::{Documents, SERVICE, SERVICE_TEMPLATE};
 use super::machines::{Birth, Fate, Machine, Machines, Resize};
 use super::mischief::{Mischief, MischiefScript};
-use super::network::Network;
 use super::pace::Pace;
 use super::refusal::{INTERNAL, Refusal};
 use super::template::Template;
@@ -19,6 +18,7 @@ use super::users::{Caller, Permissions, Right, Users};
 use super::vm_templates::VmTemplates;
 use crate::clock::Clock;
 use crate::ledger::{Deed, Ledger, System};
+use crate::loopback::Network;
 
 const DOCUMENT: Deed = Deed { system: System::Oned, kind: "document" };
 const VM: Deed = Deed { system: System::Oned, kind: "vm" };
@@ -33,7 +33,7 @@ pub(crate) struct Nebula {
 
 impl Nebula {
     /// Machines get their addresses from the network.
-    pub(super) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Network) -> Self {
+    pub(super) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Arc<Network>) -> Self {
         let mischief = Arc::<MischiefScript>::default();
         let estate = Estate {
             users: Users::new(),

@@ -8,7 +8,7 @@ use drivers::opennebula::Credentials;
 use engine::prelude::*;
 use engine::secret::Sealer;
 use engine::store::{Expect, Portrait};
-use engine::{Accepted, Alongside, Command, Engine, SubmitError, Timestamp};
+use engine::{Accepted, Alongside, Command, Engine, Rest, SubmitError, Timestamp};
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -119,9 +119,10 @@ where
     Ok(credentials)
 }
 
-/// The record of an operation that is over.
-pub(super) fn parting<W: Workflow>(op: &Operation<W>) -> Option<Portrait> {
-    Errand { credentials: None, gone_at: Some(op.now()) }.portrait().ok()
+/// The record of an operation that is over. One that is stuck will need its credentials again.
+pub(super) fn parting<W: Workflow>(op: &Operation<W>, rest: &Rest<'_>) -> Option<Portrait> {
+    let over = Errand { credentials: None, gone_at: Some(op.now()) };
+    rest.phase.is_final().then(|| over.portrait().ok()).flatten()
 }
 
 pub(super) fn fail_with(cause: impl Into<String>) -> Halt {

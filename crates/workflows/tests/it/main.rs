@@ -3,10 +3,19 @@
 
 mod add_a_step;
 mod demo_hello;
+mod desk;
 mod external;
 mod external_example;
 mod hello_trial;
 mod hello_world;
+mod launch;
+mod launch_catalogue;
+mod launch_public_key;
+mod launch_refresh;
+mod launch_rival;
+mod launch_search;
+mod notice;
+mod notice_post;
 mod override_sources;
 mod runtime;
 mod runtime_trial;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::launch::INSTANCES_EACH;
 use crate::cmd::platform;
 
 #[derive(Debug, Default, Serialize)]
@@ -31,6 +32,12 @@ pub(super) struct Counts {
     pub(super) services: Count,
     #[serde(rename(deserialize = "oned/vm"))]
     pub(super) machines: Count,
+    #[serde(rename(deserialize = "image_builder/compose"))]
+    pub(super) images: Count,
+    #[serde(rename(deserialize = "ec2/instance"))]
+    pub(super) instances: Count,
+    #[serde(rename(deserialize = "ec2/key_pair"))]
+    pub(super) key_pairs: Count,
 }
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -49,6 +56,10 @@ pub(super) struct Expected {
     /// How many runtimes of each sort were made. None of them must stand.
     pub(super) provisions: u64,
     pub(super) creates: u64,
+    /// How many launches succeeded. What they made must stand, and nothing else.
+    pub(super) launched: u64,
+    /// How many there were. Each uploaded a key of its own.
+    pub(super) launches: u64,
 }
 
 /// A function, and data beside it.
@@ -89,23 +100,32 @@ impl Ledger {
                 "the greetings of {owners} operations stand, but {greeted} operations succeeded"
             ));
         }
-        let Counts { runtimes, documents, services, machines, .. } = &self.counts;
+        let Counts { runtimes, documents, services, machines, instances, key_pairs, .. } = &self.counts;
+        let launched = expected.launched * INSTANCES_EACH;
         let made = [
             ("runtimes", runtimes, expected.provisions),
             ("documents", documents, expected.creates),
             ("services", services, expected.creates),
             ("machines", machines, expected.creates * MACHINES_EACH),
+            ("instances", instances, launched),
+            ("key pairs", key_pairs, expected.launches),
         ];
         if let Some((what, count, wanted)) = made.into_iter().find(|(_, count, wanted)| count.made != *wanted)
         {
             return Some(format!("{} {what} were made where {wanted} were asked for", count.made));
         }
         let left = self.counts.must_not_stand().into_iter().find(|(_, count)| count.standing > 0);
-        left.map(|(what, count)| format!("{} {what} still stand", count.standing))
+        if let Some((what, count)) = left {
+            return Some(format!("{} {what} still stand", count.standing));
+        }
+        let stands = [("instances", instances, launched), ("key pairs", key_pairs, expected.launched)];
+        let wrong = stands.into_iter().find(|(_, count, wanted)| count.standing != *wanted);
+        wrong.map(|(what, count, wanted)| format!("{} {what} stand where {wanted} should", count.standing))
     }
 
     pub(super) fn proof(&self, greeted: usize) -> String {
-        let Counts { greetings, runtimes, service_accounts, documents, services, machines } = &self.counts;
+        let Counts { greetings, runtimes, service_accounts, documents, services, machines, .. } = &self.counts;
+        let Counts { images, instances, key_pairs, .. } = &self.counts;
         let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
         format!(
             "\nproof, from the ledgers of the far sides themselves:\n  \
@@ -113,6 +133,7 @@ impl Ledger {
                runtimes: {} made, each once, and {} taken down again; {} standing\n  \
                service accounts: {} made, {} taken back\n  \
                OpenNebula: {} document, {} service and {} machines made; {nebula} standing\n  \
+               EC2: {} image built; {} instances made, {} standing; {} key pairs made, {} taken back, {} standing\n  \
                calls repeated because an answer was lost: {}, without a second effect",
             greetings.made,
             greetings.taken_back,
@@ -125,6 +146,12 @@ impl Ledger {
             documents.made,
             services.made,
             machines.made,
+            images.made,
+            instances.made,
+            instances.standing,
+            key_pairs.made,
+            key_pairs.taken_back,
+            key_pairs.standing,
             greetings.repeats + service_accounts.repeats,
         )
     }
@@ -172,9 +199,12 @@ mod tests {
             documents: count(1, 0),
             services: count(1, 0),
             machines: count(2, 0),
+            instances: count(2, 2),
+            key_pairs: count(2, 1),
             ..Counts::default()
         };
-        let expected = Expected { provisions: 2, creates: 1, ..Expected::default() };
+        let expected =
+            Expected { provisions: 2, creates: 1, launched: 1, launches: 2, ..Expected::default() };
         let told = |counts| complaint(&Ledger { counts, tokens: vec![] }, &expected);
         assert_eq!(told(gone()), "");
         for (counts, text) in [
@@ -187,6 +217,10 @@ mod tests {
             (Counts { services: count(1, 1), ..gone() }, "1 services still stand"),
             (Counts { machines: count(3, 0), ..gone() }, "3 machines were made where 2 were asked for"),
             (Counts { machines: count(2, 2), ..gone() }, "2 machines still stand"),
+            (Counts { instances: count(4, 2), ..gone() }, "4 instances were made where 2 were asked for"),
+            (Counts { instances: count(2, 1), ..gone() }, "1 instances stand where 2 should"),
+            (Counts { key_pairs: count(1, 1), ..gone() }, "1 key pairs were made where 2 were asked for"),
+            (Counts { key_pairs: count(2, 2), ..gone() }, "2 key pairs stand where 1 should"),
         ] {
             assert_eq!(told(counts), text);
         }

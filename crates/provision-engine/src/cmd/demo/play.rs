@@ -43,6 +43,8 @@ pub(super) struct Role {
 pub(super) struct Play<'a> {
     engine: &'a Engine,
     pub(super) platform: &'a Platform,
+    /// Somebody else, who may launch and nothing more.
+    pub(super) launcher: &'a Platform,
     pub(super) sandbox: &'a str,
     pub(super) http: Client,
     pub(super) stage: Stage,
@@ -50,15 +52,21 @@ pub(super) struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    pub(super) fn new(engine: &'a Engine, platform: &'a Platform, sandbox: &'a str) -> Result<Play<'a>> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        platform: &'a Platform,
+        launcher: &'a Platform,
+        sandbox: &'a str,
+    ) -> Result<Play<'a>> {
         let http = platform::client()?;
-        Ok(Play { engine, platform, sandbox, http, stage: Stage::new(), stories: Vec::new() })
+        Ok(Play { engine, platform, launcher, sandbox, http, stage: Stage::new(), stories: Vec::new() })
     }
 
     pub(super) async fn all(mut self) -> Result<Vec<Story>> {
         self.greetings().await?;
         self.runtimes().await?;
         self.serverless().await?;
+        self.launches().await?;
         self.stage.close();
         Ok(self.stories)
     }

@@ -10,7 +10,7 @@ use super::life::{Agenda, Fate};
 use super::machine::Machine;
 use super::state::State;
 use super::{Machines, Refusal};
-use crate::opennebula::network::Network;
+use crate::loopback::Network;
 use crate::opennebula::pace::Pace;
 use crate::opennebula::refusal::ALLOCATE;
 use crate::opennebula::template::{Template, Value, Vector};

@@ -9,6 +9,7 @@ mod shape;
 mod state;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use time::OffsetDateTime;
 
@@ -17,10 +18,10 @@ pub(crate) use self::capacity::Resize;
 pub(crate) use self::life::Fate;
 pub(crate) use self::machine::Machine;
 pub(crate) use self::state::{Lcm, State};
-use super::network::Network;
 use super::refusal::Refusal;
 use super::template::Template;
 use super::users::{Caller, Owned, Right};
+use crate::loopback::Network;
 
 #[derive(Debug)]
 pub(crate) struct Machines {
@@ -30,11 +31,11 @@ pub(crate) struct Machines {
     /// Those to which something will happen by itself.
     busy: BTreeSet<i32>,
     next_id: i32,
-    network: Network,
+    network: Arc<Network>,
 }
 
 impl Machines {
-    pub(super) fn new(network: Network) -> Self {
+    pub(super) fn new(network: Arc<Network>) -> Self {
         Machines {
             by_id: BTreeMap::new(),
             living: BTreeSet::new(),

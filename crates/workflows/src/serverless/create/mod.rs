@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use drivers::opennebula::{Credentials, Dialect, ServiceTemplate, TemplateRole};
 use engine::Timestamp;
+use engine::Rest;
 use engine::prelude::*;
 use engine::store::Portrait;
 
@@ -77,8 +78,8 @@ impl Workflow for Create {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Create>) -> Option<Portrait> {
-        errand::parting(op)
+    fn parting(op: &Operation<Create>, rest: &Rest<'_>) -> Option<Portrait> {
+        errand::parting(op, rest)
     }
 }
 

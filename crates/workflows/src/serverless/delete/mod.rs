@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use drivers::opennebula::Credentials;
 use engine::Timestamp;
+use engine::Rest;
 use engine::prelude::*;
 use engine::store::Portrait;
 
@@ -65,8 +66,8 @@ impl Workflow for Delete {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Delete>) -> Option<Portrait> {
-        errand::parting(op)
+    fn parting(op: &Operation<Delete>, rest: &Rest<'_>) -> Option<Portrait> {
+        errand::parting(op, rest)
     }
 }
 

@@ -14,6 +14,7 @@ use std::collections::BTreeSet;
 
 use drivers::opennebula::{NebulaError, Refusal as Kind};
 use engine::Timestamp;
+use engine::Rest;
 use engine::prelude::*;
 use engine::store::Portrait;
 
@@ -72,8 +73,8 @@ impl Workflow for Update {
     type State = State;
     type Input = Input;
 
-    fn parting(op: &Operation<Update>) -> Option<Portrait> {
-        errand::parting(op)
+    fn parting(op: &Operation<Update>, rest: &Rest<'_>) -> Option<Portrait> {
+        errand::parting(op, rest)
     }
 }
 

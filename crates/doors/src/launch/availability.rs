@@ -1,0 +1,40 @@
+//! `POST /availability_status/sources`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use workflows::launch::accounts;
+use workflows::source_check;
+
+use super::body::Sent;
+use super::principal::Principal;
+use super::refused::Refused;
+use super::{BASE, Desk, wire};
+use crate::audit::about;
+
+/// Asks for a look whether a source can be used.
+///
+/// The answer comes before the look. Who asks while one is under way has asked for that one.
+#[utoipa::path(
+    post, path = "/availability_status/sources", tag = "sources", operation_id = "check_source",
+    request_body = wire::Availability,
+    responses(
+        (status = OK, description = "It will be looked at."),
+        (status = NOT_FOUND, body = wire::Error, description = "There is no such source: `not_found`."),
+        (status = CONFLICT, body = wire::Error, description = "Somebody else does the same: `conflict`."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(super) async fn check_source(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Sent(asked): Sent<wire::Availability>,
+) -> Result<impl IntoResponse, Refused> {
+    if asked.source_id.is_empty() {
+        return Err(Refused::invalid("source_id", "it is missing"));
+    }
+    // Nobody leaves rows about what is not there.
+    let source = accounts::get(&desk.door.launches, &principal.requester, &asked.source_id).await?;
+    source_check::ask(&desk.hall.engine, &principal.requester, &source.id).await?;
+    Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))
+}

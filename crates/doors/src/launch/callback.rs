@@ -1,0 +1,97 @@
+//! `POST /image-ready` and `POST /launches/{id}/image-ready`: word from the side of the Image Builder. The signature
+//! proves who says it, and still nothing of it is believed: it only makes the launch look.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use engine::secret::ExposeSecret;
+use serde::Deserialize;
+use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
+use uuid::Uuid;
+use workflows::launch::hints::{self, HintError};
+use workflows::launch::signature;
+
+use super::body::{parse, read};
+use super::query::Name;
+use super::refused::Refused;
+use super::{Counter, Desk};
+
+/// How old a callback may be, and how far into the future a clock may be wrong.
+const WINDOW: Duration = Duration::from_secs(300);
+const TIMESTAMP: &str = "provision-engine-timestamp";
+const SIGNATURE: &str = "provision-engine-signature";
+
+/// A build that came to an end.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct ImageReady {
+    pub compose_id: Uuid,
+}
+
+/// Says that a build came to an end, to all launches that wait for it.
+#[utoipa::path(
+    post, path = "/image-ready", tag = "launches", operation_id = "image_ready",
+    params(("Provision-Engine-Timestamp" = i64, Header, description = "Seconds since 1970."),
+           ("Provision-Engine-Signature" = String, Header,
+            description = "`v1=` and the HMAC with SHA-256 of the time, a dot and the body, in hex.")),
+    request_body = ImageReady,
+    responses((status = ACCEPTED, description = "Whoever waits for it looks now."))
+)]
+pub(in crate::launch) async fn image_ready(
+    State(desk): State<Desk>,
+    request: Request,
+) -> Result<StatusCode, Refused> {
+    let body = signed(&desk, request).await?;
+    let ready: ImageReady = parse(&body)?;
+    heard(hints::compose_ready(&desk.hall.engine, ready.compose_id, None).await)
+}
+
+/// The same for one launch.
+#[utoipa::path(
+    post, path = "/launches/{id}/image-ready", tag = "launches", operation_id = "launch_image_ready",
+    params(("id" = Uuid, Path, description = "The id of the launch."),
+           ("Provision-Engine-Timestamp" = i64, Header, description = "Seconds since 1970."),
+           ("Provision-Engine-Signature" = String, Header, description = "As for `/image-ready`.")),
+    responses((status = ACCEPTED, description = "It looks now."))
+)]
+pub(in crate::launch) async fn launch_image_ready(
+    State(desk): State<Desk>,
+    Name(name): Name,
+    request: Request,
+) -> Result<StatusCode, Refused> {
+    signed(&desk, request).await?;
+    let launch = Uuid::try_parse(&name).map_err(|_| Refused::not_found("launch"))?;
+    heard(hints::image_ready(&desk.hall.engine, launch).await)
+}
+
+/// Who asks learns nothing about which launches there are.
+fn heard(outcome: Result<hints::Heard, HintError>) -> Result<StatusCode, Refused> {
+    match outcome {
+        Ok(_) => Ok(StatusCode::ACCEPTED),
+        Err(error) => {
+            tracing::warn!(%error, "a callback about an image was not heard");
+            Err(Refused::unavailable("it cannot be taken now"))
+        }
+    }
+}
+
+async fn signed(desk: &Desk, request: Request) -> Result<Bytes, Refused> {
+    let headers = request.headers().clone();
+    let body = read(request, desk).await?;
+    let is_genuine = verify(desk, &headers, &body).unwrap_or(false);
+    let refused = || Refused::new(StatusCode::UNAUTHORIZED, "bad_signature", "the signature is missing or wrong");
+    is_genuine.then_some(body).ok_or_else(refused)
+}
+
+/// Nothing where something is missing.
+fn verify(desk: &Counter, headers: &HeaderMap, body: &[u8]) -> Option<bool> {
+    let secret = desk.door.callback_secret.as_ref().filter(|secret| !secret.expose_secret().is_empty())?;
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let seconds: i64 = text(TIMESTAMP)?.parse().ok()?;
+    let age = (desk.hall.engine.now().millis() / 1000).checked_sub(seconds)?.unsigned_abs();
+    let expected = signature(secret, seconds, body);
+    let is_same = expected.as_bytes().ct_eq(text(SIGNATURE)?.as_bytes());
+    Some(bool::from(is_same) && age <= WINDOW.as_secs())
+}

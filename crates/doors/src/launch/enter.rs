@@ -1,0 +1,130 @@
+//! Around every request to this door: nobody gets in without a right, every change is carried to its end and
+//! written down, and nothing takes longer than allowed.
+
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::AuditRow;
+use tokio::time::timeout;
+use tracing::{Instrument, error};
+
+use super::envelope::Envelope;
+use super::identify::identify;
+use super::principal::{By, Principal};
+use super::refused::Refused;
+use super::rights::{Needs, RESERVATION, Right, allowed, provider_in, right};
+use super::{BASE, Counter, Desk};
+use crate::audit::{self, Deed};
+use crate::hall::RequestId;
+
+pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    let envelope = Envelope::of(&request);
+    let response = admit(&desk, request, next).await;
+    envelope.close(response, &desk.door.build)
+}
+
+async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let matched = parts.extensions.get::<MatchedPath>().cloned();
+    let Some(path) = matched.as_ref().and_then(|path| path.as_str().strip_prefix(BASE)) else {
+        return Refused::no_such_path().into_response();
+    };
+    let Some(right) = right(&parts.method, path) else {
+        let allowed = allowed(path);
+        let nothing =
+            if allowed.is_empty() { Refused::no_such_path() } else { Refused::method_not_allowed(&allowed) };
+        return nothing.into_response();
+    };
+    if !matches!(right.needs, Needs::Nothing | Needs::Signature) {
+        let principal = match identify(desk, &parts).await {
+            Ok(principal) => principal,
+            Err(stranger) => return stranger.into_response(),
+        };
+        if let Err(refused) = check(&principal, right, parts.uri.path()) {
+            return turn_away(desk, &principal, right, &parts, refused).await;
+        }
+        parts.extensions.insert(principal);
+    }
+    let Some(action) = right.action else {
+        let answer = next.run(Request::from_parts(parts, body));
+        let answer = timeout(desk.hall.settings.request_timeout, answer).await;
+        return answer.unwrap_or_else(|_| Refused::timeout().into_response());
+    };
+    let deed = parts.extensions.get::<Principal>().map(|principal| deed(action, principal, &parts));
+    carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next).await
+}
+
+fn check(principal: &Principal, right: &Right, path: &str) -> Result<(), Refused> {
+    match right.needs {
+        Needs::Nothing | Needs::Signature | Needs::Identity => Ok(()),
+        Needs::May(resource, verb) => principal.must(resource, verb),
+        Needs::OursMay(resource, verb) => {
+            let is_ours = principal.by == By::Token;
+            let stranger =
+                || Refused::forbidden("only a token of this server may change what everybody sees");
+            if is_ours { principal.must(resource, verb) } else { Err(stranger()) }
+        }
+        Needs::MayLaunch(verb) => {
+            principal.must(RESERVATION, verb)?;
+            provider_in(path)
+                .map_or(Ok(()), |provider| principal.must(&format!("{RESERVATION}.{provider}"), verb))
+        }
+    }
+}
+
+async fn turn_away(
+    desk: &Counter,
+    principal: &Principal,
+    right: &Right,
+    parts: &Parts,
+    refused: Refused,
+) -> Response {
+    let response = refused.into_response();
+    if let Some(action) = right.action {
+        let row = row(desk, deed(action, principal, parts), &response);
+        audit::write(&desk.hall, row).await;
+    }
+    response
+}
+
+/// A change is carried to its end even when the caller hangs up or the time is over.
+async fn carry_out(desk: Desk, deed: Option<Deed>, request: Request, next: Next) -> Response {
+    let limit = desk.hall.settings.request_timeout;
+    let work = async move {
+        let response = next.run(request).await;
+        if let Some(deed) = deed {
+            let row = row(&desk, deed, &response);
+            audit::write(&desk.hall, row).await;
+        }
+        response
+    };
+    match timeout(limit, tokio::spawn(work.in_current_span())).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => {
+            error!(%error, "a change ended before it was done");
+            Refused::internal().into_response()
+        }
+        Err(_) => Refused::timeout().into_response(),
+    }
+}
+
+/// The row has the code of a refusal beside its status.
+fn row(desk: &Counter, deed: Deed, response: &Response) -> AuditRow {
+    let code = response.extensions().get::<Refused>().map(Refused::code);
+    let mut row = deed.ended(&desk.hall, response);
+    row.result.extend(code.into_iter().flat_map(|code| [" ", code]));
+    row
+}
+
+fn deed(action: &'static str, principal: &Principal, parts: &Parts) -> Deed {
+    let id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
+    Deed {
+        who: principal.name(),
+        action,
+        path: format!("{BASE}{}", parts.uri.path()),
+        request: id.unwrap_or_default(),
+    }
+}

@@ -1,0 +1,31 @@
+//! `GET /feature/{flag}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::Desk;
+use super::query::Name;
+use super::refused::Refused;
+
+const PREFIX: &str = "provisioning.";
+
+/// Whether a feature is on.
+///
+/// Clients ask before they show it.
+#[utoipa::path(
+    get, path = "/feature/{flag}", tag = "service", operation_id = "feature",
+    params(("flag" = String, Path, description = "Its name, which begins with `provisioning.`.")),
+    responses(
+        (status = OK, description = "It is on."),
+        (status = UNAUTHORIZED, body = super::wire::Error, description = "It is off: `feature_off`."),
+    )
+)]
+pub(super) async fn feature(State(desk): State<Desk>, Name(flag): Name) -> Result<StatusCode, Refused> {
+    if !flag.starts_with(PREFIX) {
+        return Err(Refused::invalid("flag", format!("it must begin with {PREFIX}")));
+    }
+    if desk.door.is_on(&flag) {
+        return Ok(StatusCode::OK);
+    }
+    Err(Refused::new(StatusCode::UNAUTHORIZED, "feature_off", "this feature is off"))
+}

@@ -1,0 +1,108 @@
+//! `GET /launches/{id}/events`
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use engine::Timestamp;
+use futures_util::stream::{Stream, unfold};
+
+use super::super::Desk;
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+use super::super::rights::Verb;
+use super::find::{Found, find};
+use super::wire;
+use crate::operations::watchers::Watch;
+
+/// Tells a proxy to pass events on at once.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A stream closes after this time and its client comes back, with rights that are looked up again.
+const LIFE: Duration = Duration::from_secs(15 * 60);
+
+/// What happens to a launch, as it happens.
+///
+/// Server-sent events: `id` is a number that goes up, `event` is the state, `data` is the launch as `GET` shows it.
+/// Nothing is missed by who comes back with `Last-Event-ID`, because every event says all there is. The last one is
+/// called `end`; a stream that closes without it is to be opened again.
+#[utoipa::path(
+    get, path = "/launches/{id}/events", tag = "launches", operation_id = "stream_launch",
+    params(("id" = String, Path, description = "The id or the number of the launch."),
+           ("Last-Event-ID" = Option<u32>, Header, description = "The last event that the client has.")),
+    responses((status = OK, body = wire::Launch, content_type = "text/event-stream", description = "A stream."))
+)]
+pub(in crate::launch) async fn stream_launch(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(name): Name,
+    headers: HeaderMap,
+) -> Result<impl IntoResponse, Refused> {
+    let found = find(&desk, &principal, &name, Verb::Read).await?;
+    let operation = found.view.operation.ok_or_else(|| Refused::not_found("launch"))?;
+    let full = || Refused::unavailable("there are too many streams");
+    let watch = desk.hall.watchers.watch(operation).ok_or_else(full)?;
+    let told = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+    let closes_at = desk.hall.engine.now().plus(LIFE);
+    let news = News { desk, principal, name, watch, told, closes_at };
+    let sse = Sse::new(news.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
+    Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
+}
+
+/// One reader of one launch.
+struct News {
+    desk: Desk,
+    principal: Principal,
+    name: String,
+    watch: Watch,
+    /// The number of the last event that was sent.
+    told: Option<u32>,
+    closes_at: Timestamp,
+}
+
+impl News {
+    fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
+        unfold(Some(self), |news| async move {
+            let mut news = news?;
+            let (event, is_last) = news.next().await?;
+            Some((Ok(event), (!is_last).then_some(news)))
+        })
+    }
+
+    async fn next(&mut self) -> Option<(Event, bool)> {
+        loop {
+            match find(&self.desk, &self.principal, &self.name, Verb::Read).await {
+                Ok(found) if self.told != Some(found.seq) => {
+                    self.told = Some(found.seq);
+                    return Some((frame(&found, found.view.stage.as_str()), false));
+                }
+                Ok(found) if found.view.stage.is_over() => return Some((frame(&found, "end"), true)),
+                // A database that does not answer will answer again; what is gone stays gone.
+                Err(refused) if refused.code() == "not_found" => return None,
+                Ok(_) | Err(_) => {}
+            }
+            if self.desk.hall.engine.now() >= self.closes_at || !self.rest().await {
+                return None;
+            }
+        }
+    }
+
+    /// Waits for news; `false` when there will be none.
+    async fn rest(&mut self) -> bool {
+        tokio::select! {
+            biased;
+            () = self.desk.hall.closing.cancelled() => false,
+            () = self.watch.rings() => true,
+            () = tokio::time::sleep(self.desk.hall.settings.stream_poll) => true,
+        }
+    }
+}
+
+fn frame(found: &Found, name: &str) -> Event {
+    let data = serde_json::to_string(&wire::Launch::from(&found.view)).unwrap_or_default();
+    Event::default().id(found.seq.to_string()).event(name).data(data)
+}

@@ -1,0 +1,33 @@
+//! `POST /pubkeys`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use workflows::launch::pubkeys;
+
+use super::super::body::Sent;
+use super::super::principal::Principal;
+use super::super::refused::Refused;
+use super::super::{BASE, Desk, wire};
+use crate::audit::about;
+
+/// Keeps a public key.
+#[utoipa::path(
+    post, path = "/pubkeys", tag = "pubkeys", operation_id = "create_pubkey",
+    request_body = wire::NewPubkey,
+    responses(
+        (status = OK, body = wire::Pubkey, description = "The key."),
+        (status = CONFLICT, body = wire::Error, description = "Somebody else does the same: `conflict`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "The key is there, or its name is taken: `duplicate_pubkey` or `duplicate_pubkey_name`."),
+    )
+)]
+pub(in crate::launch) async fn create_pubkey(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Sent(new): Sent<wire::NewPubkey>,
+) -> Result<impl IntoResponse, Refused> {
+    let key = pubkeys::create(&desk.hall.engine, &principal.requester, &new.name, &new.body).await?;
+    let path = format!("{BASE}/pubkeys/{}", key.number);
+    Ok((about(&path), Json(wire::Pubkey::from(key))))
+}

@@ -1,0 +1,24 @@
+//! `GET /pubkeys/{id}`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::pubkeys;
+
+use super::super::principal::Principal;
+use super::super::query::Number;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Shows a public key.
+#[utoipa::path(
+    get, path = "/pubkeys/{id}", tag = "pubkeys", operation_id = "get_pubkey",
+    params(("id" = i64, Path, description = "The id of the key.")),
+    responses((status = OK, body = wire::Pubkey, description = "The key."))
+)]
+pub(in crate::launch) async fn get_pubkey(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Number(id): Number,
+) -> Result<Json<wire::Pubkey>, Refused> {
+    Ok(Json(pubkeys::get(&desk.hall.engine, &principal.requester, id).await?.into()))
+}

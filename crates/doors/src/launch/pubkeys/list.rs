@@ -1,0 +1,32 @@
+//! `GET /pubkeys`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::pubkeys;
+
+use super::super::paging::Paging;
+use super::super::principal::Principal;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Lists the public keys of the organisation.
+///
+/// In the order of their ids.
+#[utoipa::path(
+    get, path = "/pubkeys", tag = "pubkeys", operation_id = "list_pubkeys",
+    params(
+        ("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
+        ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+    ),
+    responses((status = OK, body = wire::PubkeyList, description = "A page of keys."))
+)]
+pub(in crate::launch) async fn list_pubkeys(
+    State(desk): State<Desk>,
+    principal: Principal,
+    paging: Paging,
+) -> Result<Json<wire::PubkeyList>, Refused> {
+    let (limit, offset) = paging.window();
+    let page = pubkeys::list(&desk.hall.engine, &principal.requester, limit, offset).await?;
+    let data = page.keys.into_iter().map(wire::Pubkey::from).collect();
+    Ok(Json(wire::PubkeyList { data, metadata: paging.metadata(page.total) }))
+}

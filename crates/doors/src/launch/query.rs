@@ -1,0 +1,109 @@
+//! Single parameters of the query, and parts of the path. What nobody asks for is not looked at, as clients are
+//! used to.
+
+use axum::extract::{FromRequestParts, Path, Query};
+use axum::http::request::Parts;
+
+use super::Desk;
+use super::refused::Refused;
+
+const TEXT_CHARS_MAX: usize = 512;
+/// Nobody needs more parameters than this, and every one costs memory.
+const PAIRS_MAX: usize = 64;
+
+pub(super) struct Asked(Vec<(String, String)>);
+
+impl FromRequestParts<Desk> for Asked {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Asked, Refused> {
+        let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+        let Query(pairs) = pairs.map_err(|_| Refused::invalid("query", "it cannot be read"))?;
+        if pairs.len() > PAIRS_MAX {
+            return Err(Refused::invalid("query", format!("there are more than {PAIRS_MAX} parameters")));
+        }
+        Ok(Asked(pairs))
+    }
+}
+
+impl Asked {
+    /// An empty value is none.
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Refused> {
+        let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let Some(value) = values.next() else { return Ok(None) };
+        if values.next().is_some() {
+            return Err(Refused::invalid(name, "it is given more than once"));
+        }
+        check(name, value)?;
+        Ok(Some(value).filter(|value| !value.is_empty()))
+    }
+
+    pub(super) fn switch(&self, name: &str) -> Result<Option<bool>, Refused> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        match text {
+            "true" | "1" | "yes" => Ok(Some(true)),
+            "false" | "0" | "no" => Ok(Some(false)),
+            _ => Err(Refused::invalid(name, "it must be true or false")),
+        }
+    }
+}
+
+fn check(name: &str, value: &str) -> Result<(), Refused> {
+    if value.chars().count() > TEXT_CHARS_MAX || value.chars().any(char::is_control) {
+        let rule = format!("it must have at most {TEXT_CHARS_MAX} characters and no control characters");
+        return Err(Refused::invalid(name, rule));
+    }
+    Ok(())
+}
+
+/// The last name in the path.
+pub(super) struct Name(pub(super) String);
+
+impl FromRequestParts<Desk> for Name {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Name, Refused> {
+        let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
+        let Path(mut pairs) = pairs.map_err(|_| Refused::invalid("path", "it cannot be read"))?;
+        let (name, value) = pairs.pop().ok_or_else(Refused::no_such_path)?;
+        check(&name, &value)?;
+        Ok(Name(value))
+    }
+}
+
+/// The last part of the path as the number of a record.
+pub(super) struct Number(pub(super) i64);
+
+impl FromRequestParts<Desk> for Number {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Number, Refused> {
+        let Name(text) = Name::from_request_parts(parts, desk).await?;
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = text.parse().ok().filter(|number| is_plain && *number > 0);
+        number.map(Number).ok_or_else(|| Refused::invalid("id", "it must be a whole number from 1"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(pairs: &[(&str, &str)]) -> Asked {
+        Asked(pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+    }
+
+    #[test]
+    fn a_value_is_there_once_or_refused() {
+        let good = asked(&[("region", "us-east-1"), ("token", ""), ("supported", "true"), ("what", "\0")]);
+        assert_eq!(good.text("region").unwrap(), Some("us-east-1"));
+        assert_eq!(good.text("token").unwrap(), None);
+        assert_eq!(good.text("zone").unwrap(), None);
+        assert_eq!(good.switch("supported").unwrap(), Some(true));
+        let long = "x".repeat(TEXT_CHARS_MAX + 1);
+        for bad in [vec![("a", "1"), ("a", "2")], vec![("a", "x\n")], vec![("a", long.as_str())]] {
+            assert_eq!(asked(&bad).text("a").unwrap_err().into_inner().field.as_deref(), Some("a"));
+        }
+        assert!(asked(&[("a", "maybe")]).switch("a").is_err());
+    }
+}

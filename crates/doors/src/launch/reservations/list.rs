@@ -1,0 +1,52 @@
+//! `GET /reservations`
+
+use axum::Json;
+use axum::extract::State;
+use engine::Resource;
+use engine::store::ResourceQuery;
+use workflows::launch::record::LaunchRecord;
+use workflows::launch::status::View;
+
+use super::super::Desk;
+use super::super::launches::find::unreadable;
+use super::super::launches::list::{newest_first, providers};
+use super::super::paging::Paging;
+use super::super::principal::Principal;
+use super::super::query::Asked;
+use super::super::refused::Refused;
+use super::wire;
+
+/// Lists launches, oldest first, as older clients are used to. `sort=-id` turns that round.
+#[utoipa::path(
+    get, path = "/reservations", tag = "reservations", operation_id = "list_reservations",
+    params(("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
+           ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+           ("sort" = Option<String>, Query, description = "`id` or `-id`.")),
+    responses((status = OK, body = wire::ReservationList, description = "A page of reservations."))
+)]
+pub(in crate::launch) async fn list_reservations(
+    State(desk): State<Desk>,
+    principal: Principal,
+    paging: Paging,
+    asked: Asked,
+) -> Result<Json<wire::ReservationList>, Refused> {
+    let query = ResourceQuery {
+        kind: LaunchRecord::KIND.to_owned(),
+        tenant: Some(principal.requester.tenant()),
+        labels: vec![("provider".to_owned(), providers(&principal, None)?)],
+        ..ResourceQuery::default()
+    };
+    let (rows, total) = match asked.text("sort")? {
+        None | Some("id") => {
+            let (limit, offset) = paging.window();
+            let page = ResourceQuery { limit, offset, counts: true, ..query };
+            let page = desk.hall.engine.resources(&page).await?;
+            (page.rows, page.total.unwrap_or(0))
+        }
+        Some("-id") => newest_first(&desk, query, &paging).await?,
+        Some(_) => return Err(Refused::invalid("sort", "it must be id or -id")),
+    };
+    let views = rows.iter().map(View::of_row).collect::<Result<Vec<View>, _>>().map_err(unreadable)?;
+    let data = views.iter().map(wire::Reservation::from).collect();
+    Ok(Json(wire::ReservationList { data, metadata: paging.metadata(total) }))
+}

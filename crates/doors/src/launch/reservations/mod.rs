@@ -1,0 +1,7 @@
+//! Launches as older clients know them.
+
+pub(super) mod create;
+pub(super) mod get;
+pub(super) mod list;
+pub(super) mod typed;
+pub mod wire;

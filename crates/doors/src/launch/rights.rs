@@ -1,0 +1,159 @@
+//! Who may do what at this door: every route with the permission that it needs. A route that is not in this table
+//! does not answer, whatever the router says.
+
+use axum::http::Method;
+use workflows::launch::cloud::ProviderKind;
+
+/// One line of the table.
+#[derive(Debug, Clone)]
+pub struct Right {
+    pub method: Method,
+    /// The path as the router matches it, below the base path.
+    pub path: &'static str,
+    pub needs: Needs,
+    /// The name in the audit log of what this changes; `None` for routes that only look.
+    pub action: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nobody is asked who they are.
+    Nothing,
+    /// Nobody is asked who they are, but what they say must be signed.
+    Signature,
+    /// Somebody of an organisation, whatever they may do.
+    Identity,
+    /// The permission to do this with this kind of thing.
+    May(&'static str, Verb),
+    /// The same, and one of our own tokens: what one organisation says becomes true for all.
+    OursMay(&'static str, Verb),
+    /// The permission for launches, and also for launches at the provider that the path names behind `/reservations/`.
+    MayLaunch(Verb),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    Read,
+    Write,
+    /// Cancels and retries, and makes nothing.
+    Control,
+}
+
+impl Verb {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Verb::Read => "read",
+            Verb::Write => "write",
+            Verb::Control => "control",
+        }
+    }
+}
+
+/// What launches are called where permissions are granted.
+pub(super) const RESERVATION: &str = "reservation";
+
+pub static RIGHTS: [Right; 38] = {
+    use Needs::{Identity, Nothing};
+    const LAUNCH: Needs = Needs::MayLaunch(Verb::Read);
+    const CONTROL: Needs = Needs::MayLaunch(Verb::Control);
+    const SOURCE: Needs = Needs::May("source", Verb::Read);
+    const SOURCE_WRITE: Needs = Needs::May("source", Verb::Write);
+    const PUBKEY: Needs = Needs::May("pubkey", Verb::Read);
+    const PUBKEY_WRITE: Needs = Needs::May("pubkey", Verb::Write);
+    [
+        look("/openapi.json", Nothing),
+        look("/azure_offering_template", Nothing),
+        Right { method: Method::OPTIONS, path: "/azure_offering_template", needs: Nothing, action: None },
+        look("/sources", SOURCE),
+        change(Method::POST, "/sources", SOURCE_WRITE, "source.create"),
+        look("/sources/{id}", SOURCE),
+        change(Method::DELETE, "/sources/{id}", SOURCE_WRITE, "source.delete"),
+        look("/sources/{id}/status", SOURCE),
+        look("/sources/{id}/launch_templates", SOURCE),
+        look("/sources/{id}/upload_info", SOURCE),
+        look("/sources/{id}/validate_permissions", SOURCE),
+        change(Method::POST, "/availability_status/sources", Identity, "source.check"),
+        look("/pubkeys", PUBKEY),
+        change(Method::POST, "/pubkeys", PUBKEY_WRITE, "pubkey.create"),
+        look("/pubkeys/{id}", PUBKEY),
+        change(Method::DELETE, "/pubkeys/{id}", PUBKEY_WRITE, "pubkey.delete"),
+        look("/instance_types/{provider}", Identity),
+        look("/reservations", LAUNCH),
+        change(Method::POST, "/reservations/{type}", Needs::MayLaunch(Verb::Write), "launch.create"),
+        look("/reservations/{type}", LAUNCH),
+        look("/reservations/{type}/{id}", LAUNCH),
+        look("/launches", LAUNCH),
+        change(Method::POST, "/launches", Needs::MayLaunch(Verb::Write), "launch.create"),
+        look("/launches/{id}", LAUNCH),
+        look("/launches/{id}/events", LAUNCH),
+        change(Method::POST, "/launches/{id}/parameters", Needs::MayLaunch(Verb::Write), "launch.parameters"),
+        change(Method::POST, "/launches/{id}/cancel", CONTROL, "launch.cancel"),
+        change(Method::POST, "/launches/{id}/retry", CONTROL, "launch.retry"),
+        change(Method::POST, "/launches/{id}/cleanup", CONTROL, "launch.cleanup"),
+        change(Method::POST, "/launches/{id}/detach", CONTROL, "launch.detach"),
+        change(Method::POST, "/launches/{id}/image-ready", Needs::Signature, "launch.image_ready"),
+        change(Method::POST, "/image-ready", Needs::Signature, "launch.image_ready"),
+        look("/inventory", Needs::May("inventory", Verb::Read)),
+        look("/images", Needs::May("image", Verb::Read)),
+        change(
+            Method::POST,
+            "/instance_types/{provider}/refresh",
+            Needs::OursMay("instance_type", Verb::Write),
+            "instance_types.refresh",
+        ),
+        look("/ready", Identity),
+        look("/ready/{service}", Identity),
+        look("/feature/{flag}", Identity),
+    ]
+};
+
+const fn look(path: &'static str, needs: Needs) -> Right {
+    Right { method: Method::GET, path, needs, action: None }
+}
+
+const fn change(method: Method, path: &'static str, needs: Needs, action: &'static str) -> Right {
+    Right { method, path, needs, action: Some(action) }
+}
+
+/// What the table says about a request to a path that the router knows.
+pub(super) fn right(method: &Method, path: &str) -> Option<&'static Right> {
+    // Who may read a thing may also ask whether it is there.
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    RIGHTS.iter().find(|right| right.method == *method && right.path == path)
+}
+
+/// The methods that a path takes, as the `Allow` header lists them.
+pub(super) fn allowed(path: &str) -> String {
+    let methods = RIGHTS.iter().filter(|right| right.path == path).map(|right| &right.method);
+    let names = methods.map(|method| if method == Method::GET { "GET, HEAD" } else { method.as_str() });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The provider that a path names. Somebody else refuses what is none.
+pub(super) fn provider_in(path: &str) -> Option<ProviderKind> {
+    path.strip_prefix("/reservations/")?.split('/').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_changes_something_is_written_down_and_needs_somebody() {
+        for right in &RIGHTS {
+            let changes = !right.method.is_safe();
+            assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
+            assert!(!changes || right.needs != Needs::Nothing, "{} {}", right.method, right.path);
+        }
+    }
+
+    #[test]
+    fn the_provider_is_read_where_the_path_has_it() {
+        assert_eq!(provider_in("/reservations/aws/7"), Some(ProviderKind::Aws));
+        assert_eq!(provider_in("/reservations/gcp"), Some(ProviderKind::Gcp));
+        for none in ["/reservations/7", "/reservations/ibm", "/reservations/", "/launches/aws"] {
+            assert_eq!(provider_in(none), None, "{none}");
+        }
+        assert_eq!(allowed("/pubkeys"), "GET, HEAD, POST");
+    }
+}

@@ -1,0 +1,32 @@
+//! `DELETE /sources/{id}`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use workflows::launch::accounts;
+
+use super::super::Desk;
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+
+/// Forgets a source.
+///
+/// Only where sources are kept here. Launches that need it still will fail and say so.
+#[utoipa::path(
+    delete, path = "/sources/{id}", tag = "sources", operation_id = "delete_source",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses(
+        (status = NO_CONTENT, description = "It is forgotten."),
+        (status = CONFLICT, body = super::super::wire::Error, description = "It is always there: `conflict`."),
+        (status = NOT_IMPLEMENTED, body = super::super::wire::Error,
+         description = "Another service keeps them: `sources_elsewhere`."),
+    )
+)]
+pub(in crate::launch) async fn delete_source(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(id): Name,
+) -> Result<StatusCode, Refused> {
+    accounts::delete(&desk.door.launches, &desk.hall.engine, &principal.requester, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,25 @@
+//! `GET /sources/{id}`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::accounts;
+
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Shows a source.
+#[utoipa::path(
+    get, path = "/sources/{id}", tag = "sources", operation_id = "get_source",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses((status = OK, body = wire::Source, description = "The source."))
+)]
+pub(in crate::launch) async fn get_source(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(id): Name,
+) -> Result<Json<wire::Source>, Refused> {
+    let source = accounts::get(&desk.door.launches, &principal.requester, &id).await?;
+    Ok(Json(source.into()))
+}

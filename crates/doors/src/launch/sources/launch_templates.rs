@@ -1,0 +1,44 @@
+//! `GET /sources/{id}/launch_templates`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::cloud::Page;
+use workflows::launch::sources;
+
+use super::super::paging::Paging;
+use super::super::principal::Principal;
+use super::super::query::{Asked, Name};
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Lists the launch templates of an account.
+///
+/// The next page is found by a token and not by an offset.
+#[utoipa::path(
+    get, path = "/sources/{id}/launch_templates", tag = "sources", operation_id = "launch_templates",
+    params(
+        ("id" = String, Path, description = "The id of the source."),
+        ("region" = Option<String>, Query, description = "AWS needs it."),
+        ("token" = Option<String>, Query, description = "From the link to the next page."),
+        ("limit" = Option<u32>, Query, maximum = 200, description = "100 without it."),
+    ),
+    responses(
+        (status = OK, body = wire::TemplateList, description = "A page of templates."),
+        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(in crate::launch) async fn launch_templates(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(id): Name,
+    asked: Asked,
+    paging: Paging,
+) -> Result<Json<wire::TemplateList>, Refused> {
+    let page = Page { limit: paging.limit, token: asked.text("token")?.map(str::to_owned) };
+    let region = asked.text("region")?;
+    let found = sources::templates(&desk.door.launches, &principal.requester, &id, region, &page).await?;
+    let next = found.next.map(|token| paging.next_by_token(&token)).unwrap_or_default();
+    let data = found.items.into_iter().map(|one| wire::Template { id: one.id, name: one.name }).collect();
+    Ok(Json(wire::TemplateList { data, metadata: wire::TokenMetadata { links: wire::NextLink { next } } }))
+}

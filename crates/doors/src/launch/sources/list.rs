@@ -1,0 +1,34 @@
+//! `GET /sources`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::accounts;
+
+use super::super::paging::Paging;
+use super::super::principal::Principal;
+use super::super::query::Asked;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Lists the accounts in clouds that the organisation lets us use.
+#[utoipa::path(
+    get, path = "/sources", tag = "sources", operation_id = "list_sources",
+    params(
+        ("provider" = Option<String>, Query, description = "Only those of `aws`, `azure` or `gcp`."),
+        ("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
+        ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+    ),
+    responses((status = OK, body = wire::SourceList, description = "A page of sources."))
+)]
+pub(in crate::launch) async fn list_sources(
+    State(desk): State<Desk>,
+    principal: Principal,
+    asked: Asked,
+    paging: Paging,
+) -> Result<Json<wire::SourceList>, Refused> {
+    let provider = asked.text("provider")?.map(super::provider_named).transpose()?;
+    let all = accounts::list(&desk.door.launches, &principal.requester, provider).await?;
+    let metadata = paging.metadata(u64::try_from(all.len()).unwrap_or(u64::MAX));
+    let data = paging.cut(all).map(wire::Source::from).collect();
+    Ok(Json(wire::SourceList { data, metadata }))
+}

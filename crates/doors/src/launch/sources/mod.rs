@@ -1,0 +1,20 @@
+//! Accounts in clouds that an organisation lets us use.
+
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod get;
+pub(super) mod launch_templates;
+pub(super) mod list;
+pub(super) mod status;
+pub(super) mod upload_info;
+pub(super) mod validate_permissions;
+
+use workflows::launch::cloud::ProviderKind;
+
+use super::refused::Refused;
+
+/// A provider that has accounts, and so something to launch.
+pub(super) fn provider_named(text: &str) -> Result<ProviderKind, Refused> {
+    let kind = text.parse().ok().filter(|kind| *kind != ProviderKind::Noop);
+    kind.ok_or_else(|| Refused::invalid("provider", "it must be aws, azure or gcp"))
+}

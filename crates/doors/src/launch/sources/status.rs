@@ -1,0 +1,31 @@
+//! `GET /sources/{id}/status`
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use workflows::launch::sources;
+
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Whether a source lets us in.
+///
+/// By the cheapest call that the cloud has.
+#[utoipa::path(
+    get, path = "/sources/{id}/status", tag = "sources", operation_id = "source_status",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses(
+        (status = OK, description = "It does."),
+        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(in crate::launch) async fn source_status(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(id): Name,
+) -> Result<StatusCode, Refused> {
+    sources::status(&desk.door.launches, &principal.requester, &id).await?;
+    Ok(StatusCode::OK)
+}

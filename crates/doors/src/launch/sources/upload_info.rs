@@ -1,0 +1,30 @@
+//! `GET /sources/{id}/upload_info`
+
+use axum::Json;
+use axum::extract::State;
+use workflows::launch::sources;
+
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+use super::super::{Desk, wire};
+
+/// Whom an image is to be shared with.
+///
+/// The Image Builder asks this.
+#[utoipa::path(
+    get, path = "/sources/{id}/upload_info", tag = "sources", operation_id = "upload_info",
+    params(("id" = String, Path, description = "The id of the source.")),
+    responses(
+        (status = OK, body = wire::UploadInfo, description = "The account."),
+        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(in crate::launch) async fn upload_info(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(id): Name,
+) -> Result<Json<wire::UploadInfo>, Refused> {
+    Ok(Json(sources::upload_info(&desk.door.launches, &principal.requester, &id).await?.into()))
+}

@@ -1,0 +1,88 @@
+use super::*;
+
+const ANSWER: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/">
+    <requestId>8f7724cf</requestId>
+    <set><item><name> a &lt;&amp;&#228; </name><count>7</count></item><other/><item><name/></item></set>
+    <word><![CDATA[x < y]]></word>
+</DescribeInstancesResponse>"#;
+
+#[test]
+fn elements_are_found_by_their_paths() {
+    let answer = read(ANSWER).unwrap();
+    assert_eq!(answer.name, "DescribeInstancesResponse");
+    assert_eq!(answer.text("requestId"), Some("8f7724cf"));
+    assert_eq!(answer.text("set/item/name"), Some("a <&ä"));
+    assert_eq!(answer.text("word"), Some("x < y"));
+    assert_eq!(answer.number::<u32>("set/item/count"), Ok(7));
+    assert_eq!(answer.text("set/name"), None);
+    let items: Vec<&Element> = answer.items("set").collect();
+    assert_eq!(items.len(), 2);
+    assert_eq!(items[1].maybe_word("name"), Ok(None));
+    assert_eq!(items[1].word("name"), Err(Unreadable::Part("name")));
+    assert_eq!(answer.items("nothing").count(), 0);
+}
+
+#[test]
+fn what_is_no_word_is_not_taken_for_one() {
+    for text in ["a\nb", "a&#9;b", &"x".repeat(256)] {
+        let answer = read(&format!("<a><b>{text}</b></a>")).unwrap();
+        assert_eq!(answer.maybe_word("b"), Err(Unreadable::Part("b")), "{text:?}");
+    }
+    let answer = read(&format!("<a><b>{}</b></a>", "x".repeat(255))).unwrap();
+    assert_eq!(answer.word("b").unwrap().len(), 255);
+}
+
+#[test]
+fn what_is_no_number_is_not_taken_for_one() {
+    for text in ["x", "-1", "4294967296", "1.5"] {
+        let answer = read(&format!("<a><b>{text}</b></a>")).unwrap();
+        assert_eq!(answer.number::<u32>("b"), Err(Unreadable::Part("b")), "{text}");
+        assert_eq!(answer.maybe_number::<u32>("b"), Err(Unreadable::Part("b")), "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_whole_is_not_read() {
+    assert!(read(ANSWER).is_ok());
+    let end = ANSWER.len() - 1;
+    for end in (0..=end).filter(|end| ANSWER.is_char_boundary(*end)) {
+        assert!(read(&ANSWER[..end]).is_err(), "{end}");
+    }
+    for text in ["", "x", "<a/><b/>", "<a></b>", "<a/>x", "x<a/>", "</a>", "<1/>", "<!-- <a/> -->"] {
+        assert!(matches!(read(text), Err(Unreadable::Malformed(_))), "{text}: {:?}", read(text));
+    }
+}
+
+#[test]
+fn what_is_too_deep_or_too_much_is_not_read() {
+    let deep = |levels| format!("{}{}", "<a>".repeat(levels), "</a>".repeat(levels));
+    assert!(read(&deep(DEPTH_MAX)).is_ok());
+    assert_eq!(read(&deep(DEPTH_MAX + 1)), Err(Unreadable::TooDeep));
+    assert_eq!(read(&"<a>".repeat(200_000)), Err(Unreadable::TooDeep));
+    let wide = |elements| format!("<a>{}</a>", "<b/>".repeat(elements - 1));
+    assert!(read(&wide(ELEMENTS_MAX)).is_ok());
+    assert_eq!(read(&wide(ELEMENTS_MAX + 1)), Err(Unreadable::TooMany));
+    assert!(read(&format!("<{}/>", "a".repeat(129))).is_err());
+}
+
+#[test]
+fn no_document_type_and_no_entity_of_its_own_is_read() {
+    for text in [
+        "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;\">]><a>&c;</a>",
+        "<a>&lol;</a>",
+        "<a>&#x110000;</a>",
+        "<a>&#xd800;</a>",
+    ] {
+        assert!(matches!(read(text), Err(Unreadable::Foreign(_))), "{text}: {:?}", read(text));
+    }
+}
+
+#[test]
+fn an_answer_is_never_quoted() {
+    for text in ["<secret", "<a><secret/></b>", "<a>&secret;</a>", "secret"] {
+        let error = CloudError::from(read(text).unwrap_err());
+        assert_eq!(error.category, Category::Upstream);
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

@@ -1,0 +1,239 @@
+//! The words that all clouds share.
+
+use std::fmt;
+use std::str::FromStr;
+
+use engine::secret::SecretString;
+use serde::{Deserialize, Serialize};
+
+/// The clouds that can be named, with the numbers that clients know them by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKind {
+    Noop,
+    Aws,
+    Azure,
+    Gcp,
+}
+
+impl ProviderKind {
+    pub const ALL: [ProviderKind; 4] =
+        [ProviderKind::Noop, ProviderKind::Aws, ProviderKind::Azure, ProviderKind::Gcp];
+
+    pub fn number(self) -> i64 {
+        match self {
+            ProviderKind::Noop => 1,
+            ProviderKind::Aws => 2,
+            ProviderKind::Azure => 3,
+            ProviderKind::Gcp => 4,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ProviderKind::Noop => "noop",
+            ProviderKind::Aws => "aws",
+            ProviderKind::Azure => "azure",
+            ProviderKind::Gcp => "gcp",
+        }
+    }
+}
+
+impl fmt::Display for ProviderKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for ProviderKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        ProviderKind::ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| format!("{text:?} is not a provider; the providers are aws, azure, gcp, noop"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Architecture {
+    #[serde(rename = "x86_64")]
+    X86_64,
+    #[serde(rename = "arm64", alias = "aarch64")]
+    Arm64,
+}
+
+impl Architecture {
+    /// As clouds and the instance catalogue write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Architecture::X86_64 => "x86_64",
+            Architecture::Arm64 => "arm64",
+        }
+    }
+}
+
+/// An account in a cloud, and how we get in.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// The id of the source that it came from.
+    pub source: String,
+    pub provider: ProviderKind,
+    pub access: Access,
+}
+
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// A role that our own credentials may take.
+    Role { arn: String, external_id: Option<SecretString> },
+    /// Credentials of the account itself.
+    Keys { id: String, secret: SecretString },
+    /// A name alone: of a subscription or a project, or of nothing at all.
+    Name(String),
+}
+
+/// Where a call goes, and on whose behalf.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    pub account: &'a Account,
+    pub region: &'a str,
+    /// The name of the session in the account's own records: that of the operation.
+    pub session: &'a str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub account_id: String,
+    /// What we are called there.
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstanceType {
+    pub name: String,
+    pub vcpus: u32,
+    pub cores: u32,
+    pub memory_mib: u64,
+    pub storage_gb: u64,
+    pub architecture: Architecture,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub limit: u32,
+    pub token: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    pub id: String,
+    pub name: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Templates {
+    pub items: Vec<Template>,
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub id: String,
+    pub architecture: Option<Architecture>,
+    pub is_available: bool,
+}
+
+/// A public key in the forms by which clouds know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprints {
+    /// All texts under which a cloud may list it.
+    pub any_of: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyMaterial {
+    /// One line: type and base64, no comment.
+    pub line: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloudKey {
+    pub id: String,
+    pub name: String,
+    /// The mark of whoever uploaded it, if it was one of us.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
+}
+
+/// What to make. The same for every try of the same token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    pub image: Option<String>,
+    pub instance_type: Option<String>,
+    pub template: Option<String>,
+    /// Fewer than this many are not made at all.
+    pub least: u32,
+    pub most: u32,
+    pub key_name: Option<String>,
+    /// Text for the first start, not encoded yet.
+    pub user_data: Option<String>,
+    pub subnet: Option<String>,
+    pub security_groups: Vec<String>,
+    pub tags: Vec<(String, String)>,
+    /// A tag of its own by which everything of one launch is found again.
+    pub mark: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    /// The cloud's own name for the call.
+    pub reservation: Option<String>,
+    pub instances: Vec<Instance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instance {
+    pub id: String,
+    pub state: InstanceState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_dns: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_ipv4: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_ipv4: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_ipv6: Option<String>,
+    /// Why it is in this state, in the cloud's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstanceState {
+    Pending,
+    Running,
+    Stopping,
+    Stopped,
+    ShuttingDown,
+    Terminated,
+}
+
+impl InstanceState {
+    /// It is gone, or on its way.
+    pub fn is_gone(self) -> bool {
+        matches!(self, InstanceState::ShuttingDown | InstanceState::Terminated)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            InstanceState::Pending => "pending",
+            InstanceState::Running => "running",
+            InstanceState::Stopping => "stopping",
+            InstanceState::Stopped => "stopped",
+            InstanceState::ShuttingDown => "shutting_down",
+            InstanceState::Terminated => "terminated",
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What can go wrong with Image Builder, sorted by what the caller can do about it.
+
+use std::time::Duration;
+
+use engine::Halt;
+
+/// A call to Image Builder that did not bring what was asked for.
+///
+/// The far side may have done the work all the same: `may_have_happened` tells.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuilderError {
+    /// There is no such build, or it belongs to somebody else.
+    #[error("image builder does not know this build")]
+    Unknown,
+    /// The far side understood and said no. `message` is its own text, in one line and not too long.
+    #[error("image builder refused with status {status}: {message}")]
+    Refused { status: u16, message: String },
+    /// The organisation has had all the builds that it may have for now.
+    #[error("the quota of image builder is used up: {message}")]
+    Quota { message: String },
+    /// The far side is busy and did nothing.
+    #[error("image builder asks to wait for {} s", retry_after.as_secs())]
+    Throttled { retry_after: Duration },
+    /// No connection, or one that broke.
+    #[error("image builder is not answering: {cause}")]
+    Unreachable { cause: String, was_asked: bool },
+    /// Silence for too long.
+    #[error("image builder did not answer in time: {cause}")]
+    TimedOut { cause: String, was_asked: bool },
+    /// An answer came that nobody can use, or it is the far side that is in trouble.
+    #[error("image builder is broken: {cause}")]
+    Broken { cause: String },
+}
+
+impl BuilderError {
+    /// Trying again may help.
+    pub fn may_heal(&self) -> bool {
+        match self {
+            BuilderError::Unknown | BuilderError::Refused { .. } | BuilderError::Quota { .. } => false,
+            BuilderError::Throttled { .. }
+            | BuilderError::Unreachable { .. }
+            | BuilderError::TimedOut { .. }
+            | BuilderError::Broken { .. } => true,
+        }
+    }
+
+    /// The far side may have done the work, or may be doing it still.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            BuilderError::Unknown
+            | BuilderError::Refused { .. }
+            | BuilderError::Quota { .. }
+            | BuilderError::Throttled { .. } => false,
+            BuilderError::Unreachable { was_asked, .. } | BuilderError::TimedOut { was_asked, .. } => {
+                *was_asked
+            }
+            BuilderError::Broken { .. } => true,
+        }
+    }
+
+    pub(super) fn broken(cause: impl Into<String>) -> BuilderError {
+        BuilderError::Broken { cause: cause.into() }
+    }
+}
+
+impl From<BuilderError> for Halt {
+    fn from(error: BuilderError) -> Halt {
+        let cause = error.to_string().into();
+        match error {
+            BuilderError::Throttled { retry_after } => Halt::Retry { after: Some(retry_after), cause },
+            error if error.may_heal() => Halt::Retry { after: None, cause },
+            _ => Halt::Fail { cause },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_says_whether_to_try_again_and_whether_to_look_first() {
+        let cause = || "x".to_owned();
+        for (error, may_heal, may_have_happened) in [
+            (BuilderError::Unknown, false, false),
+            (BuilderError::Refused { status: 400, message: cause() }, false, false),
+            (BuilderError::Quota { message: cause() }, false, false),
+            (BuilderError::Throttled { retry_after: Duration::from_secs(7) }, true, false),
+            (BuilderError::Unreachable { cause: cause(), was_asked: false }, true, false),
+            (BuilderError::Unreachable { cause: cause(), was_asked: true }, true, true),
+            (BuilderError::TimedOut { cause: cause(), was_asked: false }, true, false),
+            (BuilderError::TimedOut { cause: cause(), was_asked: true }, true, true),
+            (BuilderError::Broken { cause: cause() }, true, true),
+        ] {
+            assert_eq!(error.may_heal(), may_heal, "{error:?}");
+            assert_eq!(error.may_have_happened(), may_have_happened, "{error:?}");
+            assert_eq!(matches!(Halt::from(error.clone()), Halt::Retry { .. }), may_heal, "{error:?}");
+        }
+        let busy = Halt::from(BuilderError::Throttled { retry_after: Duration::from_secs(7) });
+        assert!(matches!(busy, Halt::Retry { after: Some(after), .. } if after == Duration::from_secs(7)));
+    }
+}

@@ -1,0 +1,131 @@
+//! The line to the brokers: what is wrong with it is told once, and so is that it is over.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use serde::Deserialize;
+use tracing::{debug, info, warn};
+
+/// One client's line. Its errors come again with every try to connect, and a log is no place to count them.
+#[derive(Debug)]
+pub(super) struct Line {
+    /// Who speaks over it, for the log.
+    whose: String,
+    told: Mutex<Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    is_lost: bool,
+    complaints: Vec<RDKafkaErrorCode>,
+}
+
+/// The part of the client's statistics that matters here.
+#[derive(Deserialize)]
+struct Statistics {
+    brokers: std::collections::HashMap<String, Broker>,
+}
+
+#[derive(Deserialize)]
+struct Broker {
+    state: String,
+}
+
+impl Line {
+    pub(super) fn new(whose: String) -> Line {
+        Line { whose, told: Mutex::default() }
+    }
+
+    pub(super) fn error(&self, error: &KafkaError) {
+        self.trouble(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown));
+    }
+
+    /// What the client says to itself repeats its errors, once per broker and try.
+    pub(super) fn chatter(&self, facility: &str, message: &str) {
+        debug!(whose = self.whose, facility, message, "librdkafka");
+    }
+
+    /// Something went wrong. One broker of several is no reason to speak up: the client goes to another.
+    fn trouble(&self, code: RDKafkaErrorCode) {
+        use RDKafkaErrorCode as Code;
+        let whose = &self.whose;
+        match code {
+            Code::AllBrokersDown => {
+                if !std::mem::replace(&mut self.told().is_lost, true) {
+                    warn!(whose, "no broker of kafka can be reached; trying again until one can");
+                }
+            }
+            Code::BrokerTransportFailure | Code::Resolve | Code::OperationTimedOut | Code::BrokerDestroy => {
+                debug!(whose, %code, "a broker of kafka cannot be reached");
+            }
+            Code::RebalanceInProgress
+            | Code::IllegalGeneration
+            | Code::UnknownMemberId
+            | Code::WaitingForCoordinator
+            | Code::NotCoordinator
+            | Code::AssignmentLost => debug!(whose, %code, "the group of kafka is being put together anew"),
+            code => {
+                let mut told = self.told();
+                if !told.complaints.contains(&code) {
+                    told.complaints.push(code);
+                    warn!(whose, %code, "kafka complains; trying again");
+                }
+            }
+        }
+    }
+
+    /// The client's statistics: a broker that is up means that the line is there again.
+    pub(super) fn statistics(&self, json: &[u8]) {
+        let Ok(statistics) = serde_json::from_slice::<Statistics>(json) else { return };
+        if statistics.brokers.values().any(|broker| broker.state == "UP") {
+            self.is_back();
+        }
+    }
+
+    /// A message went over the line, so nothing is wrong with it.
+    pub(super) fn well(&self) {
+        self.is_back();
+        let complaints = std::mem::take(&mut self.told().complaints);
+        if !complaints.is_empty() {
+            info!(whose = self.whose, "kafka does not complain any longer");
+        }
+    }
+
+    fn is_back(&self) {
+        if std::mem::take(&mut self.told().is_lost) {
+            info!(whose = self.whose, "kafka can be reached again");
+        }
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(line: &Line) -> (bool, usize) {
+        let told = line.told();
+        (told.is_lost, told.complaints.len())
+    }
+
+    #[test]
+    fn trouble_is_remembered_until_the_opposite_is_known() {
+        let line = Line::new("a consumer".into());
+        line.trouble(RDKafkaErrorCode::BrokerTransportFailure);
+        assert_eq!(state(&line), (false, 0));
+        for _ in 0..3 {
+            line.trouble(RDKafkaErrorCode::AllBrokersDown);
+            line.trouble(RDKafkaErrorCode::TopicAuthorizationFailed);
+        }
+        assert_eq!(state(&line), (true, 1));
+        line.statistics(br#"{"brokers": {"a:1/1": {"state": "CONNECT"}}}"#);
+        assert_eq!(state(&line), (true, 1));
+        line.statistics(br#"{"brokers": {"a:1/1": {"state": "DOWN"}, "b:1/2": {"state": "UP"}}}"#);
+        assert_eq!(state(&line), (false, 1), "a connection says nothing about rights");
+        line.well();
+        assert_eq!(state(&line), (false, 0));
+    }
+}

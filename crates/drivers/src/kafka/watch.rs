@@ -1,0 +1,90 @@
+//! What a client of Kafka tells us while it works: errors, statistics, and partitions that come and go.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rdkafka::ClientContext;
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer as _, ConsumerContext, Rebalance};
+use rdkafka::error::KafkaError;
+use rdkafka::topic_partition_list::TopicPartitionList;
+use tokio::sync::Notify;
+use tracing::debug;
+
+use super::line::Line;
+use super::progress::Progress;
+
+/// What listens to a producer.
+pub(super) struct Ear(pub(super) Arc<Line>);
+
+/// What listens to a consumer.
+pub(super) struct Watch {
+    pub(super) line: Line,
+    progress: Mutex<Progress>,
+    /// There may be room for another message.
+    pub(super) room: Notify,
+}
+
+impl Watch {
+    pub(super) fn new(whose: String) -> Watch {
+        Watch { line: Line::new(whose), progress: Mutex::default(), room: Notify::new() }
+    }
+
+    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, partitions: &TopicPartitionList) {
+        let mut progress = self.progress();
+        for one in partitions.elements() {
+            progress.forget(one.partition());
+        }
+        drop(progress);
+        self.room.notify_one();
+    }
+}
+
+impl ClientContext for Ear {
+    fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.0.chatter(facility, message);
+    }
+
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.0.statistics(statistics);
+    }
+
+    fn error(&self, error: KafkaError, _reason: &str) {
+        self.0.error(&error);
+    }
+}
+
+impl ClientContext for Watch {
+    fn log(&self, _level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.line.chatter(facility, message);
+    }
+
+    fn stats_raw(&self, statistics: &[u8]) {
+        self.line.statistics(statistics);
+    }
+
+    fn error(&self, error: KafkaError, _reason: &str) {
+        self.line.error(&error);
+    }
+}
+
+impl ConsumerContext for Watch {
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Revoke(partitions) = rebalance {
+            // The last chance to say what is done: it goes out before the partitions do.
+            let _ = consumer.commit_consumer_state(CommitMode::Async);
+            self.forget(partitions);
+            debug!(partitions = partitions.count(), "partitions of kafka were taken from us");
+        }
+    }
+
+    fn post_rebalance(&self, _consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let Rebalance::Assign(partitions) = rebalance {
+            self.forget(partitions);
+            debug!(partitions = partitions.count(), "partitions of kafka were given to us");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Sources: knows the accounts in clouds that an organisation lets us use, and how we get in.
+
+mod http;
+mod wire;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::http::SourcesApi;
+use crate::answer::System;
+use crate::cloud::{Account, ProviderKind};
+
+const SYSTEM: System = System("sources");
+
+/// An account in a cloud, by the name that the organisation gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    pub id: String,
+    pub name: String,
+    pub uid: Option<String>,
+    pub provider: ProviderKind,
+    /// `available`, `unavailable`, `in_progress` or `partially_available`, if anybody has looked.
+    pub status: Option<String>,
+}
+
+/// How a source lets us in.
+#[derive(Debug, Clone)]
+pub struct Link {
+    pub account: Account,
+    /// The thing in Sources that our findings about the source are reported for.
+    pub application: Option<String>,
+}

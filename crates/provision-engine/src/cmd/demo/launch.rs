@@ -1,0 +1,145 @@
+//! The acts in front of a cloud: an image is built and launched, and a launch that fails leaves nothing.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use doors::launch::BASE;
+use doors::launch::launches::wire::{Instance, Launch};
+use engine::{Clock, OperationId, WallClock};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use super::ledger::Ledger;
+use super::play::{ACT_LIMIT, Ending, Play, Role};
+use super::stage::aside;
+
+const APOLLO: &str = "Apollo";
+const ICARUS: &str = "Icarus";
+/// Nobody has the private halves of these.
+const KEY_OF_APOLLO: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIBB9z8Vq+S+CoRWe1ILTrZkrULzqFEyHCgt/NPB8Trbs";
+const KEY_OF_ICARUS: &str =
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJixHPYa/mLD8Wk7KasbvEcBFJ9/47YJnOElFh90XY1I";
+/// The account behind the source that the sandbox brings.
+const SOURCE: &str = "sandbox";
+const ACCOUNT: &str = "123456789012";
+/// Everybody has it.
+const PUBLIC_IMAGE: &str = "ami-0abc000000000001";
+/// What every launch here asks for.
+pub(super) const INSTANCES_EACH: u64 = 2;
+const GUEST_PORT: u16 = 8000;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl Play<'_> {
+    pub(super) async fn launches(&mut self) -> Result<()> {
+        // Long enough to be seen, short enough to be waited for.
+        let pace = json!({"pending_ms": 100, "building_ms": 700, "uploading_ms": 100, "registering_ms": 100});
+        self.turn("image-builder/pace", &pace).await?;
+        self.an_image_is_built_and_launched().await?;
+        self.a_launch_is_taken_back().await
+    }
+
+    async fn an_image_is_built_and_launched(&mut self) -> Result<()> {
+        self.stage.title("an image is built, and two instances of it are launched");
+        let build = json!({
+            "distribution": "rhel-9", "image_name": APOLLO,
+            "image_requests": [{
+                "architecture": "x86_64", "image_type": "aws",
+                "upload_request": {"type": "aws", "options": {"share_with_accounts": [ACCOUNT]}},
+            }],
+        });
+        let id = self.launch(APOLLO, &json!({"build": build}), KEY_OF_APOLLO, Ending::Succeeded).await?;
+        let launch = self.shown(&id).await?;
+        let count = u64::try_from(launch.instances.len())?;
+        ensure!(count == INSTANCES_EACH, "{count} instances were launched where {INSTANCES_EACH} were asked for");
+        for instance in &launch.instances {
+            let address = self.answers(instance).await?;
+            aside(&format!("{} answers at {address}", instance.instance_id));
+        }
+        Ok(())
+    }
+
+    async fn a_launch_is_taken_back(&mut self) -> Result<()> {
+        self.stage.title("another launch uploads its key, and then the account has reached its limit");
+        let before = Ledger::read(self.sandbox).await?.counts;
+        let limit = json!({
+            "action": "RunInstances", "code": "VcpuLimitExceeded",
+            "message": "the account may have no more virtual CPUs in this region",
+        });
+        self.turn("aws/fail", &limit).await?;
+        let id = self.launch(ICARUS, &json!({"id": PUBLIC_IMAGE}), KEY_OF_ICARUS, Ending::Undone).await?;
+        let launch = self.shown(&id).await?;
+        let hint = launch.error["hint"].as_str().context("a launch that failed does not say what to do")?;
+        aside(&format!("the launch says: {hint}"));
+        let after = Ledger::read(self.sandbox).await?.counts;
+        ensure!(
+            after.key_pairs.made == before.key_pairs.made + 1,
+            "the launch failed before it uploaded its key"
+        );
+        let stand = [&before, &after].map(|all| (all.instances.standing, all.key_pairs.standing));
+        ensure!(stand[0] == stand[1], "instances and key pairs before and after: {stand:?}");
+        aside("EC2 has as many instances and key pairs as before: nothing is left of it");
+        Ok(())
+    }
+
+    /// Asks for a launch and shows it to its end. Answers its id.
+    async fn launch(
+        &mut self,
+        name: &'static str,
+        image: &Value,
+        key: &str,
+        expected: Ending,
+    ) -> Result<String> {
+        let body = json!({
+            "provider": "aws", "image": image,
+            "parameters": {
+                "source_id": SOURCE, "instance_type": "t3.small", "amount": INSTANCES_EACH, "name": name,
+                "pubkey": {"name": name, "body": key},
+            },
+        });
+        let request = self.launcher.request(Method::POST, &format!("{BASE}/launches")).json(&body);
+        let launch = answer(request, StatusCode::ACCEPTED).await?;
+        let operation = launch.operation_id.context("nobody carries the launch out")?.parse()?;
+        self.play_out(vec![Role::new(name, OperationId(operation), expected)]).await?;
+        Ok(launch.id.to_string())
+    }
+
+    async fn shown(&self, id: &str) -> Result<Launch> {
+        answer(self.launcher.request(Method::GET, &format!("{BASE}/launches/{id}")), StatusCode::OK).await
+    }
+
+    /// Calls an instance at its address. It opens its door a moment after it has one.
+    async fn answers(&self, instance: &Instance) -> Result<String> {
+        let id = &instance.instance_id;
+        let address = instance.detail.public_ipv4.clone().with_context(|| format!("{id} has no address"))?;
+        let url = format!("http://{address}:{GUEST_PORT}/");
+        let give_up_at = WallClock.now().plus(ACT_LIMIT);
+        loop {
+            match self.http.get(&url).send().await {
+                Ok(answer) => {
+                    let said: Value = answer.error_for_status()?.json().await?;
+                    ensure!(said["guest"]["instance"] == id.as_str(), "{id} answers {said}");
+                    return Ok(address);
+                }
+                Err(error) if error.is_connect() && WallClock.now() < give_up_at => {
+                    WallClock.sleep(LOOK_EVERY).await;
+                }
+                Err(error) => return Err(error).with_context(|| format!("{id} does not answer")),
+            }
+        }
+    }
+
+    /// Tells the sandbox how its far sides shall behave.
+    async fn turn(&self, knob: &str, body: &Value) -> Result<()> {
+        let answer = self.http.post(format!("{}/{knob}", self.sandbox)).json(body).send().await;
+        answer.and_then(reqwest::Response::error_for_status).context("cannot script the sandbox")?;
+        Ok(())
+    }
+}
+
+async fn answer(request: RequestBuilder, expected: StatusCode) -> Result<Launch> {
+    let answer = request.send().await.context("nobody answers")?;
+    let (status, text) = (answer.status(), answer.text().await?);
+    ensure!(status == expected, "the door answers {status}: {text}");
+    serde_json::from_str(&text).context("the door says something strange")
+}

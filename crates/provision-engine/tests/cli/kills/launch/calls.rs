@@ -1,0 +1,153 @@
+//! A kill at each moment of each call: the call is on its way and never carried out; it is carried out, and nobody is
+//! left to hear of it; its answer is saved, which is when the next call arrives.
+
+use serde_json::{Value, json};
+
+use super::super::durable_postgres;
+use super::pad::{Fate, Pad, made, quick, stands};
+use crate::serverless::at_sandbox;
+use crate::stage::until;
+
+/// One call to a far side.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    system: &'static str,
+    method: &'static str,
+    /// A word in its path or its body.
+    about: &'static str,
+    /// Whether the far side shows that it was carried out.
+    shows: fn(&str) -> bool,
+}
+
+const fn ec2(about: &'static str, shows: fn(&str) -> bool) -> Call {
+    Call { system: "ec2", method: "POST", about, shows }
+}
+
+const fn builder(method: &'static str, about: &'static str, shows: fn(&str) -> bool) -> Call {
+    Call { system: "image_builder", method, about, shows }
+}
+
+const SUBMIT: Call = builder("POST", "compose", |url| made(url, "compose") == 1);
+const LOOK: Call = builder("GET", "composes", |_| true);
+const HIDE: Call = builder("DELETE", "composes", |url| stands(url, "compose") == 0);
+const IMPORT: Call = ec2("ImportKeyPair", |url| made(url, "key_pair") == 1);
+const RUN: Call = ec2("UserData", |url| made(url, "instance") == 2);
+const DESCRIBE: Call = ec2("DescribeInstances", |_| true);
+const TERMINATE: Call = ec2("TerminateInstances", |url| stands(url, "instance") == 0);
+const DELETE_KEY: Call = ec2("DeleteKeyPair", |url| stands(url, "key_pair") == 0);
+const TELL: Call = Call { system: "inbox", method: "POST", about: "notices", shows: |url| letters(url) == 1 };
+
+fn letters(sandbox: &str) -> usize {
+    at_sandbox(sandbox, "GET", "/inbox/notices", None)["messages"].as_array().unwrap().len()
+}
+
+/// When the process dies.
+#[derive(Debug, Clone, Copy)]
+enum Moment {
+    /// The call is never carried out. What came before it is saved.
+    Before(Call),
+    /// It was carried out for a process that is dead, and then the next process begins.
+    Called(Call),
+    /// It is carried out while the next process is at work.
+    Meanwhile(Call),
+}
+use Moment::{Before, Called, Meanwhile};
+
+/// Longer than any of these tests.
+const NEVER_MS: u32 = 60_000;
+/// Long enough to kill somebody in, and shorter than what the engine grants such a call.
+const LATE_MS: u32 = 1_500;
+
+impl Moment {
+    fn call(&self) -> &Call {
+        match self {
+            Before(call) | Called(call) | Meanwhile(call) => call,
+        }
+    }
+
+    fn fault(&self) -> Value {
+        let (kind, latency_ms) = match self {
+            Before(_) => ("drop_before", NEVER_MS),
+            Called(_) | Meanwhile(_) => ("latency", LATE_MS),
+        };
+        let Call { system, method, about, .. } = self.call();
+        let mut fault = json!({"system": system, "kind": kind, "latency_ms": latency_ms, "about": about});
+        fault["method"] = json!(method);
+        fault
+    }
+
+    /// One launch in which the process is killed at this moment.
+    fn play(&self, pad: &mut Pad, fate: Fate) {
+        let when = format!("{self:?} of a {fate:?} launch");
+        pad.forget();
+        at_sandbox(&pad.sandbox.url, "DELETE", "/inbox/notices", None);
+        pad.sandbox.arm(&self.fault());
+        let ticket = pad.launch(fate);
+        until(&when, || {
+            let armed = at_sandbox(&pad.sandbox.url, "GET", "/faults", None);
+            (armed["faults"] == json!([])).then_some(())
+        });
+        pad.kill();
+        if let Called(call) = self {
+            assert!(!(call.shows)(&pad.sandbox.url), "killed too late to prove anything: {when}");
+            until(&when, || (call.shows)(&pad.sandbox.url).then_some(()));
+        }
+        pad.serve_again();
+        pad.judge(&[ticket], &when);
+    }
+}
+
+fn play(pad: &mut Pad, moments: &[(Fate, Moment)]) {
+    for (fate, moment) in moments {
+        moment.play(pad, *fate);
+    }
+    testing::count("kills", moments.len() as u64);
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_launch_that_succeeds_leads_to_one_image_one_key_and_two_instances() {
+    let moments = [
+        Before(SUBMIT),
+        Called(SUBMIT),
+        Meanwhile(SUBMIT),
+        Before(LOOK),
+        Before(IMPORT),
+        Called(IMPORT),
+        Meanwhile(IMPORT),
+        Before(RUN),
+        Called(RUN),
+        Meanwhile(RUN),
+        Before(DESCRIBE),
+        Before(TELL),
+        Called(TELL),
+    ];
+    play(&mut Pad::open(quick()), &moments.map(|moment| (Fate::Lucky, moment)));
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_launch_that_fails_leaves_nothing() {
+    let moments = [
+        Called(SUBMIT),
+        Called(RUN),
+        Before(TERMINATE),
+        Called(TERMINATE),
+        Meanwhile(TERMINATE),
+        Before(DELETE_KEY),
+        Called(DELETE_KEY),
+        Before(HIDE),
+        Called(HIDE),
+        Before(TELL),
+        Called(TELL),
+    ];
+    play(&mut Pad::open(quick()), &moments.map(|moment| (Fate::Doomed, moment)));
+}
+
+#[test]
+fn a_kill_when_a_call_was_carried_out_and_not_saved_doubles_nothing_on_postgres() {
+    let postgres = durable_postgres();
+    postgres.create_database("engine").unwrap();
+    let place = quick().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
+    let lucky = [Called(SUBMIT), Called(IMPORT), Called(RUN)].map(|moment| (Fate::Lucky, moment));
+    let doomed = [Called(TERMINATE), Called(DELETE_KEY), Called(HIDE)].map(|moment| (Fate::Doomed, moment));
+    play(&mut Pad::open(place), &[lucky, doomed].concat());
+}

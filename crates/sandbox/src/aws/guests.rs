@@ -1,0 +1,71 @@
+//! The guests of the instances: each answers at the public address of its instance while that runs.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::instances::Guest;
+use super::world::Cloud;
+use crate::loopback;
+
+/// Somebody may turn the clock, and nobody says so.
+const LOOK: Duration = Duration::from_millis(200);
+/// There may be many calls, but nobody needs a look after each of them.
+const BREATH: Duration = Duration::from_millis(5);
+
+/// Each needs a file of the process, and there are not many. Whoever comes later is silent until one closes.
+const DOORS_MAX: usize = 200;
+
+/// Serves the guests until it is stopped, and closes all of their doors then.
+pub(super) async fn run(cloud: Arc<Cloud>, stop: CancellationToken) {
+    let mut doors: HashMap<String, Option<DropGuard>> = HashMap::new();
+    loop {
+        let (guests, next_due) = {
+            let estate = cloud.estate();
+            (estate.instances.guests(DOORS_MAX), estate.instances.next_due())
+        };
+        doors.retain(|id, _| guests.iter().any(|guest| guest.id == *id));
+        for guest in guests {
+            if let Entry::Vacant(door) = doors.entry(guest.id.clone()) {
+                door.insert(loopback::open(guest.address, router(&guest)).await);
+            }
+        }
+        let wait = async {
+            match next_due {
+                Some(at) => {
+                    let rest = Duration::try_from(at - cloud.now()).unwrap_or_default();
+                    tokio::time::sleep(rest.min(LOOK)).await;
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(BREATH) => {}
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = cloud.woken.notified() => {}
+            () = wait => {}
+        }
+    }
+}
+
+fn router(guest: &Guest) -> Router {
+    let body = json!({
+        "status": "ok",
+        "guest": {
+            "instance": guest.id,
+            "account": guest.site.account,
+            "region": guest.site.region,
+            "name": guest.name,
+        },
+    });
+    Router::new().route("/", get(|| async { Json(body) }))
+}

@@ -1,0 +1,50 @@
+//! `TerminateInstances`: all that are named, or none.
+
+use super::describe::write_state;
+use super::instance::{Next, State, later};
+use crate::aws::form::Form;
+use crate::aws::mischief::Told;
+use crate::aws::refusal::Refusal;
+use crate::aws::world::{Call, Estate, INSTANCE};
+use crate::aws::xml::Xml;
+
+pub(in crate::aws) fn terminate(estate: &mut Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
+    let ids = form.list("InstanceId")?;
+    form.finish()?;
+    if ids.is_empty() {
+        return Err(Refusal::missing("InstanceId"));
+    }
+    call.allow()?;
+    let numbers = estate.instances.named(call, &ids)?;
+    call.end_rehearsal()?;
+    let changes: Vec<(String, State, State)> =
+        numbers.into_iter().filter_map(|number| estate.shut_down(call, number)).collect();
+    Ok(Xml::of(|xml| {
+        xml.items("instancesSet", changes, |xml, (id, before, now)| {
+            xml.leaf("instanceId", id);
+            write_state(xml, "currentState", now);
+            write_state(xml, "previousState", before);
+        });
+    }))
+}
+
+impl Estate {
+    /// Its id, and its state before and now. What is ending already goes on as it was.
+    fn shut_down(&mut self, call: &Call, number: u64) -> Option<(String, State, State)> {
+        let lasts_ms = self.knobs.pace.terminate_ms;
+        let instance = self.instances.by_number.get_mut(&number)?;
+        let (id, before) = (instance.id.clone(), instance.state);
+        if !instance.is_living() {
+            return Some((id, before, before));
+        }
+        instance.state = State::ShuttingDown;
+        instance.reason = Some(Told {
+            code: "Client.UserInitiatedShutdown".into(),
+            message: "somebody asked for the end of this instance".into(),
+        });
+        self.instances.reschedule(number, later(call.now, lasts_ms), Next::End);
+        // There is no way back from here, so nobody needs to wait for the end.
+        self.ledger.take_back(INSTANCE, &call.site.ledger_token(&id));
+        Some((id, before, State::ShuttingDown))
+    }
+}

@@ -1,0 +1,165 @@
+//! One build, and how it stands at a moment.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use super::admission::{Admitted, Target};
+use super::pace::{Pace, later};
+
+/// How many pieces of work building has.
+const TOTAL: u64 = 7;
+/// Where images are made in AWS.
+pub(super) const REGION: &str = "us-east-1";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Pending,
+    Building,
+    Uploading,
+    Registering,
+    Success,
+    Failure,
+}
+
+impl Status {
+    pub(super) fn is_over(self) -> bool {
+        matches!(self, Status::Success | Status::Failure)
+    }
+}
+
+/// It fails at the end of a status, with an error as Image Builder tells it.
+#[derive(Debug, Clone)]
+pub(super) struct Failure {
+    pub(super) at: Status,
+    pub(super) error: Value,
+}
+
+/// A build that is held goes on building until somebody lets it go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    No,
+    Held,
+    Released(OffsetDateTime),
+}
+
+#[derive(Debug)]
+pub(super) struct Build {
+    pub(super) id: Uuid,
+    pub(super) org: String,
+    pub(super) admitted: Admitted,
+    /// As text it takes a fraction of the memory. Passwords are not in it.
+    pub(super) request: String,
+    pub(super) created_at: OffsetDateTime,
+    pub(super) region: String,
+    pub(super) pace: Pace,
+    pub(super) failure: Option<Failure>,
+    pub(super) hold: Hold,
+    /// The answer leaves out what became of the upload.
+    pub(super) hides_upload: bool,
+    /// Taken out of the list by its owner.
+    pub(super) is_hidden: bool,
+    /// Image Builder has lost it.
+    pub(super) is_forgotten: bool,
+}
+
+impl Build {
+    pub(super) fn request(&self) -> Value {
+        serde_json::from_str(&self.request).unwrap_or_default()
+    }
+
+    /// Its end, if that is known.
+    pub(super) fn ends_at(&self) -> Option<OffsetDateTime> {
+        self.until(self.failure.as_ref().map_or(Status::Registering, |failure| failure.at))
+    }
+
+    /// When a status ends, if that is known.
+    fn until(&self, status: Status) -> Option<OffsetDateTime> {
+        let pending = later(self.created_at, self.pace.pending_ms);
+        if status == Status::Pending {
+            return Some(pending);
+        }
+        let building = later(pending, self.pace.building_ms);
+        let building = match self.hold {
+            Hold::No => building,
+            Hold::Held => return None,
+            Hold::Released(at) => building.max(at),
+        };
+        let uploading = later(building, self.pace.uploading_ms);
+        Some(match status {
+            Status::Building => building,
+            Status::Uploading => uploading,
+            _ => later(uploading, self.pace.registering_ms),
+        })
+    }
+
+    pub(super) fn status(&self, now: OffsetDateTime) -> Status {
+        let walk = [Status::Pending, Status::Building, Status::Uploading, Status::Registering];
+        for status in walk {
+            if self.until(status).is_none_or(|until| now < until) {
+                return status;
+            }
+            if self.failure.as_ref().is_some_and(|failure| failure.at == status) {
+                return Status::Failure;
+            }
+        }
+        Status::Success
+    }
+
+    /// The name of the image in AWS. The public ones begin differently.
+    pub(super) fn ami(&self) -> String {
+        let id = self.id.simple().to_string();
+        format!("ami-0e{}", &id[id.len() - 15..])
+    }
+
+    /// The answer to the question how it stands.
+    pub(super) fn body(&self, now: OffsetDateTime) -> Value {
+        let status = self.status(now);
+        let mut image = json!({"status": status});
+        if status == Status::Building {
+            image["progress"] = json!({"done": self.done(now), "total": TOTAL});
+        }
+        if !self.hides_upload {
+            image["upload_status"] = self.upload(status);
+        }
+        if let (Status::Failure, Some(failure)) = (status, &self.failure) {
+            image["error"] = failure.error.clone();
+        }
+        json!({"image_status": image, "request": self.request()})
+    }
+
+    fn done(&self, now: OffsetDateTime) -> u64 {
+        let since = now - later(self.created_at, self.pace.pending_ms);
+        let since_ms = u64::try_from(since.whole_milliseconds()).unwrap_or_default();
+        (1 + since_ms.saturating_mul(TOTAL) / self.pace.building_ms.max(1)).min(TOTAL)
+    }
+
+    pub(super) fn upload(&self, status: Status) -> Value {
+        let word = match status {
+            Status::Pending | Status::Building => "pending",
+            Status::Uploading | Status::Registering => "running",
+            Status::Success => "success",
+            Status::Failure => "failure",
+        };
+        json!({"status": word, "type": self.admitted.target.name(), "options": self.options(status)})
+    }
+
+    fn options(&self, status: Status) -> Value {
+        let is_done = status == Status::Success;
+        let known = |text: String| if is_done { text } else { String::new() };
+        match &self.admitted.target {
+            Target::Aws { .. } => json!({"ami": known(self.ami()), "region": known(self.region.clone())}),
+            Target::Azure { image_name } => {
+                let name = image_name.clone().unwrap_or_else(|| format!("composer-api-{}", self.id));
+                json!({"image_name": known(name)})
+            }
+            Target::Gcp => {
+                let name = format!("composer-api-{}", self.id);
+                json!({"project_id": known("sandbox-images".into()), "image_name": known(name)})
+            }
+            Target::Store(_) => json!({"url": known(format!("https://images.sandbox.local/{}", self.id))}),
+        }
+    }
+}

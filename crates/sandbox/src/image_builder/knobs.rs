@@ -1,0 +1,218 @@
+//! What people turn and look at, below `/image-builder`.
+//!
+//! | path | body | what it does |
+//! |---|---|---|
+//! | `pace` | `pending_ms`, `building_ms`, `uploading_ms`, `registering_ms` | how long new builds take |
+//! | `quota` | `builds` | how many an organisation may begin in 14 days |
+//! | `region` | `region` | where new images are made in AWS |
+//! | `latency` | `latency_ms` | every call waits |
+//! | `errors` | `every`, `status` | every n-th call is not carried out |
+//! | `lose` | `times` | the next POST is carried out, and its answer is lost |
+//! | `fail` | `at`, `error`, `times`, `after`, `about` | the next build fails at the end of a status |
+//! | `hold` | `times`, `after`, `about` | the next build stays building until it is released |
+//! | `no-upload` | `times`, `after`, `about` | the next build does not tell about its upload |
+//! | `composes/{id}/release`, `/forget`, `/remember` | | let it go; answer 404 for it; know it again |
+//! | `callbacks` | `url`, `secret` | who is called when a build is over |
+//! | `notify` | `callbacks`, `events`, `delay_ms`, `copies` | what is sent then, how late and how often |
+//! | `callbacks/send`, `events/send` | see `by_hand.rs` | send one by hand, right or wrong |
+//! | `knobs`, `calls`, `composes`, `notices` | | look; DELETE of the first two begins anew |
+
+use std::sync::Arc;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::pace::Pace;
+use super::plans::{Kind, PlanBody};
+use super::traffic::Errors;
+use super::{ImageBuilder, by_hand};
+use crate::answer::{JsonBody, Refusal};
+
+const LISTED_MAX: usize = 1000;
+
+pub(super) fn routes() -> Router<Arc<ImageBuilder>> {
+    Router::new()
+        .route("/image-builder/knobs", get(show).delete(reset))
+        .route("/image-builder/pace", get(show_pace).put(set_pace).post(set_pace))
+        .route("/image-builder/quota", put(set_quota).post(set_quota))
+        .route("/image-builder/region", put(set_region).post(set_region))
+        .route("/image-builder/latency", put(set_latency).post(set_latency))
+        .route("/image-builder/errors", put(set_errors).post(set_errors))
+        .route("/image-builder/lose", post(lose))
+        .route("/image-builder/fail", post(fail))
+        .route("/image-builder/hold", post(hold))
+        .route("/image-builder/no-upload", post(no_upload))
+        .route("/image-builder/calls", get(calls).delete(forget_calls))
+        .route("/image-builder/composes", get(composes))
+        .route("/image-builder/composes/{id}/release", post(release))
+        .route("/image-builder/composes/{id}/forget", post(forget))
+        .route("/image-builder/composes/{id}/remember", post(remember))
+        .merge(by_hand::routes())
+}
+
+type Builder = State<Arc<ImageBuilder>>;
+type IdPath = Result<Path<Uuid>, PathRejection>;
+
+async fn show(State(builder): Builder) -> Json<Value> {
+    let traffic = builder.traffic.show();
+    let builds = builder.settled();
+    Json(json!({
+        "pace": builds.pace,
+        "quota": builds.quota,
+        "region": builds.region,
+        "plans": builds.plans.show(),
+        "traffic": traffic,
+        "notify": builder.notices.settings(),
+    }))
+}
+
+/// As at the beginning, except the builds, the counts and the callbacks.
+async fn reset(State(builder): Builder) -> Result<StatusCode, Refusal> {
+    builder.settled().reset();
+    builder.traffic.reset();
+    builder.notices.set(super::notices::Settings::default()).map_err(Refusal::bad_request)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn show_pace(State(builder): Builder) -> Json<Pace> {
+    Json(builder.settled().pace)
+}
+
+async fn set_pace(
+    State(builder): Builder,
+    JsonBody(named): JsonBody<Map<String, Value>>,
+) -> Result<Json<Pace>, Refusal> {
+    let mut builds = builder.settled();
+    builds.pace = builds.pace.change(named).map_err(Refusal::bad_request)?;
+    Ok(Json(builds.pace))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct QuotaBody {
+    builds: u32,
+}
+
+async fn set_quota(State(builder): Builder, JsonBody(body): JsonBody<QuotaBody>) -> StatusCode {
+    builder.settled().quota = body.builds;
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RegionBody {
+    region: String,
+}
+
+async fn set_region(State(builder): Builder, JsonBody(body): JsonBody<RegionBody>) -> StatusCode {
+    builder.settled().region = body.region;
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LatencyBody {
+    latency_ms: u64,
+}
+
+async fn set_latency(
+    State(builder): Builder,
+    JsonBody(body): JsonBody<LatencyBody>,
+) -> Result<StatusCode, Refusal> {
+    builder.traffic.set_latency(body.latency_ms).map_err(Refusal::bad_request)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn set_errors(
+    State(builder): Builder,
+    JsonBody(body): JsonBody<Errors>,
+) -> Result<StatusCode, Refusal> {
+    builder.traffic.set_errors(body).map_err(Refusal::bad_request)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoseBody {
+    #[serde(default = "once")]
+    times: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+/// The next POST is carried out, and nobody hears of it.
+async fn lose(State(builder): Builder, JsonBody(body): JsonBody<LoseBody>) -> StatusCode {
+    builder.traffic.lose(body.times);
+    StatusCode::CREATED
+}
+
+async fn fail(State(builder): Builder, JsonBody(body): JsonBody<PlanBody>) -> Result<StatusCode, Refusal> {
+    plan(&builder, Kind::Fail, body)
+}
+
+async fn hold(State(builder): Builder, JsonBody(body): JsonBody<PlanBody>) -> Result<StatusCode, Refusal> {
+    plan(&builder, Kind::Hold, body)
+}
+
+async fn no_upload(
+    State(builder): Builder,
+    JsonBody(body): JsonBody<PlanBody>,
+) -> Result<StatusCode, Refusal> {
+    plan(&builder, Kind::NoUpload, body)
+}
+
+fn plan(builder: &ImageBuilder, kind: Kind, body: PlanBody) -> Result<StatusCode, Refusal> {
+    builder.settled().plans.add(kind, body).map_err(Refusal::bad_request)?;
+    Ok(StatusCode::CREATED)
+}
+
+async fn calls(State(builder): Builder) -> Json<Value> {
+    Json(builder.traffic.counts())
+}
+
+async fn forget_calls(State(builder): Builder) -> StatusCode {
+    builder.traffic.forget_counts();
+    StatusCode::NO_CONTENT
+}
+
+async fn composes(State(builder): Builder) -> Json<Value> {
+    let now = builder.clock.now();
+    Json(json!({"composes": builder.settled().show(now, LISTED_MAX)}))
+}
+
+/// A build that is held goes on.
+async fn release(State(builder): Builder, id: IdPath) -> Result<StatusCode, Refusal> {
+    let Path(id) = id?;
+    let now = builder.clock.now();
+    if !builder.settled().release(id, now) {
+        return Err(Refusal::new(StatusCode::NOT_FOUND, "there is no build with this id that is held"));
+    }
+    builder.woken.notify_one();
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// From now on Image Builder does not know this build.
+async fn forget(State(builder): Builder, id: IdPath) -> Result<StatusCode, Refusal> {
+    set_forgotten(&builder, id, true)
+}
+
+async fn remember(State(builder): Builder, id: IdPath) -> Result<StatusCode, Refusal> {
+    set_forgotten(&builder, id, false)
+}
+
+fn set_forgotten(builder: &ImageBuilder, id: IdPath, is_forgotten: bool) -> Result<StatusCode, Refusal> {
+    let Path(id) = id?;
+    let mut builds = builder.settled();
+    let build = builds.by_id.get_mut(&id);
+    let build = build.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no build with this id"))?;
+    build.is_forgotten = is_forgotten;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,159 @@
+//! Image Builder: a far side that builds images of operating systems, twice if it is asked twice.
+//!
+//! Every look at it first ends the builds whose time has come. A task looks now and then too, because others want to
+//! be told of an end that nobody asks for.
+
+mod admission;
+mod build;
+mod builds;
+mod by_hand;
+mod calls;
+mod catalog;
+mod knobs;
+mod notices;
+mod pace;
+mod plans;
+mod signature;
+mod traffic;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{get, post};
+use axum::{Router, middleware};
+use serde_json::json;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::admission::Target;
+use self::build::{Build, Status};
+use self::builds::Builds;
+use self::notices::{Ended, Notices};
+use self::traffic::Traffic;
+use crate::World;
+use crate::aws::Images;
+use crate::clock::Clock;
+use crate::faults::{self, Gate};
+use crate::kafka::Kafka;
+use crate::ledger::{Deed, Ledger, System};
+use crate::sources::Sources;
+
+const BASE: &str = "/api/image-builder/v1";
+const COMPOSE: Deed = Deed { system: System::ImageBuilder, kind: "compose" };
+/// A long list of packages and files fits.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+/// How often the task looks while something is under way.
+const LOOK: Duration = Duration::from_millis(25);
+
+#[derive(Debug)]
+pub(crate) struct ImageBuilder {
+    clock: Arc<Clock>,
+    ledger: Arc<Ledger>,
+    sources: Arc<Sources>,
+    images: Arc<Images>,
+    kafka: Arc<Kafka>,
+    builds: Mutex<Builds>,
+    traffic: Traffic,
+    notices: Notices,
+    woken: Notify,
+}
+
+impl ImageBuilder {
+    pub(crate) fn new(
+        clock: Arc<Clock>,
+        ledger: Arc<Ledger>,
+        sources: Arc<Sources>,
+        images: Arc<Images>,
+        kafka: Arc<Kafka>,
+    ) -> Self {
+        ImageBuilder {
+            clock,
+            ledger,
+            sources,
+            images,
+            kafka,
+            builds: Mutex::default(),
+            traffic: Traffic::default(),
+            notices: Notices::default(),
+            woken: Notify::new(),
+        }
+    }
+
+    /// Ends the builds whose time has come, so that the rest of the world is as it should be by now.
+    pub(crate) fn settle(&self) {
+        drop(self.settled());
+    }
+
+    fn settled(&self) -> MutexGuard<'_, Builds> {
+        let mut builds = self.builds.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in builds.end(self.clock.now()) {
+            self.ended(&builds.by_id[&id]);
+        }
+        builds
+    }
+
+    /// What follows from the end of a build.
+    fn ended(&self, build: &Build) {
+        let at = build.ends_at().unwrap_or_else(|| self.clock.now());
+        let status = build.status(at);
+        if let (Status::Success, Target::Aws { accounts }) = (status, &build.admitted.target) {
+            self.images.register(&build.ami(), &build.region, build.admitted.architecture, accounts);
+        }
+        let failure = build.failure.as_ref().filter(|_| status == Status::Failure);
+        self.notices.put(Ended {
+            compose_id: build.id,
+            org: build.org.clone(),
+            status: json!(status),
+            upload: build.upload(status),
+            error: failure.map(|failure| failure.error.clone()).unwrap_or_default(),
+            at,
+        });
+    }
+
+    /// Tells others of builds that are over, until it is told to stop.
+    pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut telling = JoinSet::new();
+        loop {
+            let is_idle = self.settled().is_idle() && self.notices.is_idle();
+            for ended in self.notices.due(self.clock.now()) {
+                let builder = Arc::clone(&self);
+                telling.spawn(async move { builder.notices.tell(&ended, &builder.kafka).await });
+            }
+            while telling.try_join_next().is_some() {}
+            let rest = async {
+                if is_idle {
+                    self.woken.notified().await;
+                } else {
+                    tokio::time::sleep(LOOK).await;
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = rest => {}
+            }
+        }
+    }
+}
+
+pub(crate) fn routes(world: &World) -> Router {
+    let builder = &world.image_builder;
+    let gate = Gate { system: System::ImageBuilder, faults: Arc::clone(&world.faults) };
+    let calls = Router::new()
+        .route("/compose", post(calls::submit))
+        .route("/composes", get(calls::list))
+        .route("/composes/{id}", get(calls::show).delete(calls::hide))
+        .route("/distributions", get(calls::distributions))
+        .route("/architectures/{distribution}", get(calls::architectures))
+        .route("/ready", get(calls::ready))
+        .route("/version", get(calls::version))
+        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(builder), traffic::pass))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
+    Router::new()
+        .nest(BASE, calls.clone())
+        .nest(&format!("{BASE}.0"), calls)
+        .merge(knobs::routes())
+        .with_state(Arc::clone(builder))
+}

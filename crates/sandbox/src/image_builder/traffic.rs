@@ -1,0 +1,135 @@
+//! What happens to calls on their way: they are counted, held back, answered with errors, or their answers are lost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::ImageBuilder;
+use crate::connection::Connection;
+use crate::requester::Complaint;
+
+const LATENCY_MS_MAX: u64 = 60_000;
+
+/// Every n-th call is not carried out; 0 means none.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Errors {
+    every: u64,
+    #[serde(default = "internal")]
+    status: u16,
+}
+
+fn internal() -> u16 {
+    500
+}
+
+#[derive(Debug, Default)]
+struct Rules {
+    latency_ms: u64,
+    errors: Option<Errors>,
+    /// How many answers to POST are lost after the work is done.
+    lose: u32,
+    calls: u64,
+    by_route: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Traffic {
+    rules: Mutex<Rules>,
+}
+
+impl Traffic {
+    pub(super) fn set_latency(&self, latency_ms: u64) -> Result<(), String> {
+        if latency_ms > LATENCY_MS_MAX {
+            return Err(format!("latency_ms must be at most {LATENCY_MS_MAX}"));
+        }
+        self.rules().latency_ms = latency_ms;
+        Ok(())
+    }
+
+    /// Begins to count anew.
+    pub(super) fn set_errors(&self, errors: Errors) -> Result<(), String> {
+        if !(400..=599).contains(&errors.status) {
+            return Err("status must be between 400 and 599".into());
+        }
+        let mut rules = self.rules();
+        (rules.errors, rules.calls) = (Some(errors).filter(|errors| errors.every > 0), 0);
+        Ok(())
+    }
+
+    pub(super) fn lose(&self, times: u32) {
+        self.rules().lose = times;
+    }
+
+    /// The counts stay.
+    pub(super) fn reset(&self) {
+        let mut rules = self.rules();
+        let by_route = std::mem::take(&mut rules.by_route);
+        *rules = Rules { by_route, ..Rules::default() };
+    }
+
+    pub(super) fn show(&self) -> Value {
+        let rules = self.rules();
+        json!({"latency_ms": rules.latency_ms, "errors": rules.errors, "lose": rules.lose})
+    }
+
+    pub(super) fn counts(&self) -> Value {
+        json!({"calls": self.rules().by_route})
+    }
+
+    pub(super) fn forget_counts(&self) {
+        self.rules().by_route.clear();
+    }
+
+    /// Counts a call, and says how long it waits and whether it fails.
+    fn arrive(&self, route: String) -> (Duration, Option<StatusCode>) {
+        let mut rules = self.rules();
+        *rules.by_route.entry(route).or_default() += 1;
+        rules.calls += 1;
+        let errors = rules.errors.filter(|errors| rules.calls.is_multiple_of(errors.every));
+        let status = errors.and_then(|errors| StatusCode::from_u16(errors.status).ok());
+        (Duration::from_millis(rules.latency_ms), status)
+    }
+
+    fn is_lost(&self, method: &Method) -> bool {
+        let mut rules = self.rules();
+        let is_lost = *method == Method::POST && rules.lose > 0;
+        rules.lose -= u32::from(is_lost);
+        is_lost
+    }
+
+    fn rules(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The middleware around all calls of the API.
+pub(super) async fn pass(
+    State(builder): State<Arc<ImageBuilder>>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    path: MatchedPath,
+    request: Request,
+    next: Next,
+) -> Response {
+    let method = request.method().clone();
+    let route = path.as_str().trim_start_matches(super::BASE).trim_start_matches(".0");
+    let (latency, status) = builder.traffic.arrive(format!("{method} {route}"));
+    if !latency.is_zero() {
+        tokio::time::sleep(latency).await;
+    }
+    if let Some(status) = status {
+        return Complaint::new(status, "an error that was asked for").into_response();
+    }
+    let response = next.run(request).await;
+    if builder.traffic.is_lost(&method) {
+        connection.cut();
+    }
+    response
+}

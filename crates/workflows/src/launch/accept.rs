@@ -1,0 +1,234 @@
+//! How a launch comes in: looked up, checked, and accepted in one commit together with its record. Answered by the
+//! number under which clients find it again.
+
+use drivers::cloud::ProviderKind;
+use engine::secret::{ExposeSecret, Sealed, Sealer};
+use engine::store::{Expect, ResourceQuery, ResourceRow};
+use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::LAUNCH;
+use super::admit;
+use super::form::LaunchForm;
+use super::numbers::fresh_id;
+use super::params::{Asked, AskedImage, AskedParameters, ImageChoice, Params, Requester};
+use super::preflight::{ImageFacts, build};
+use super::record::LaunchRecord;
+use super::rejection::{Flaw, Rejection};
+use super::resolve::{Desk, Findings, no_builder};
+use super::settings::Launches;
+
+/// A launch that will be carried out, whatever happens to this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcceptedLaunch {
+    pub launch: Uuid,
+    /// The number that clients know it by.
+    pub number: i64,
+    pub operation: OperationId,
+    /// It was there already: the same key was used before.
+    pub repeated: bool,
+}
+
+const KEY_CHARS_MAX: usize = 255;
+
+/// Accepts a launch. The same key from the same organisation means the same launch.
+pub async fn launch(
+    launches: &Launches,
+    engine: &Engine,
+    who: &Requester,
+    form: &LaunchForm,
+    idempotency_key: Option<&str>,
+) -> Result<AcceptedLaunch, Rejection> {
+    let id = match idempotency_key {
+        Some(key) => derived_id(who, key)?,
+        None => fresh_id(engine),
+    };
+    let resource = LaunchRecord::resource(id);
+    if idempotency_key.is_some()
+        && let Some(row) = engine.resource(&resource).await?
+    {
+        return repeated(engine, who, form, id, &row).await;
+    }
+    let desk = Desk { launches, engine, who };
+    check_room(&desk, form.provider).await?;
+    let (asked, mut findings) = look_up(&desk, form, id).await?;
+    let params = serde_json::to_value(&asked).map_err(|error| internal(&error.to_string()))?;
+    let tenant = who.tenant();
+    let sealed = admit::params(asked, &engine.sealer(&tenant, &resource));
+    findings.add(sealed.as_ref().err().cloned().unwrap_or_default());
+    findings.verdict(400)?;
+    let record = LaunchRecord::accepted(&sealed.map_err(|flaws| Rejection::flawed(400, flaws))?);
+    let portrait = record.portrait().map_err(|error| internal(&error))?;
+    let command = Command {
+        workflow: LAUNCH.to_owned(),
+        by: if who.user.is_empty() { tenant.clone() } else { who.user.clone() },
+        tenant,
+        resource: Some(resource.clone()),
+        params,
+        idempotency_key: None,
+        queue: false,
+    };
+    let along = Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() };
+    let accepted = engine.accept(command, along).await;
+    let row = engine.resource(&resource).await?;
+    match (accepted, row) {
+        (Ok(accepted), Some(row)) => Ok(AcceptedLaunch {
+            launch: id,
+            number: row.number,
+            operation: accepted.id,
+            repeated: accepted.repeated,
+        }),
+        // The same request came twice at once.
+        (Err(SubmitError::Changed | SubmitError::Busy { .. }), Some(row)) => {
+            repeated(engine, who, form, id, &row).await
+        }
+        (Err(error), _) => Err(error.into()),
+        (Ok(_), None) => Err(internal("the record of an accepted launch is missing")),
+    }
+}
+
+/// How fast launches may come, and how many may be under way.
+async fn check_room(desk: &Desk<'_>, provider: ProviderKind) -> Result<(), Rejection> {
+    let Desk { launches, engine, who } = *desk;
+    if !launches.providers.contains_key(&provider) {
+        let known: Vec<&str> = launches.providers.keys().map(|kind| kind.as_str()).collect();
+        let message = format!("this server cannot launch at {provider}");
+        let hint = if known.is_empty() { "configure a provider".into() } else { known.join(", ") };
+        return Err(Rejection::new(400, "provider_not_configured", message).at("provider").hint(hint));
+    }
+    launches.intake.enter(&who.org, provider, engine.now()).map_err(|after| Rejection {
+        retry_after: Some(after),
+        ..Rejection::new(429, "too_fast", "launches come in too fast").hint("wait a moment, then try again")
+    })?;
+    let query = ResourceQuery {
+        kind: LaunchRecord::KIND.to_owned(),
+        tenant: Some(who.tenant()),
+        labels: vec![("state".to_owned(), vec!["active".to_owned()])],
+        limit: 1,
+        counts: true,
+        ..ResourceQuery::default()
+    };
+    let active = engine.resources(&query).await?.total.unwrap_or(0);
+    let most = launches.settings.active_max;
+    if active >= u64::from(most) {
+        let message = format!("{active} launches are under way, and an organisation may have {most}");
+        return Err(Rejection {
+            retry_after: Some(FULL_COME_BACK),
+            ..Rejection::new(429, "too_many_launches", message)
+                .hint("wait until some are over, or cancel some")
+        });
+    }
+    Ok(())
+}
+
+/// When to come back while too many launches are under way.
+const FULL_COME_BACK: std::time::Duration = std::time::Duration::from_secs(30);
+
+/// Finds everything that the form names, and everything that is wrong with it.
+async fn look_up(desk: &Desk<'_>, form: &LaunchForm, id: Uuid) -> Result<(Asked, Findings), Rejection> {
+    let provider = form.provider;
+    let mut findings = Findings::default();
+    let facts = match &form.image {
+        AskedImage::Compose { id } if provider != ProviderKind::Noop => {
+            desk.compose(provider, *id, &mut findings).await?
+        }
+        AskedImage::Build { request } => {
+            desk.launches.builder.as_ref().ok_or_else(no_builder)?;
+            // What is wrong with the request itself is told by `admit`, together with the rest.
+            build::read(provider, request)
+                .map_or_else(|_| ImageFacts::default(), |facts| ImageFacts::of_request(provider, &facts))
+        }
+        AskedImage::None | AskedImage::Cloud { .. } | AskedImage::Compose { .. } => ImageFacts::default(),
+    };
+    let parameters = match &form.parameters {
+        Some(parameters) if provider != ProviderKind::Noop => {
+            Some(desk.parameters(provider, &facts, parameters, &mut findings).await?)
+        }
+        _ => None,
+    };
+    findings.add(needs_template(form, parameters.as_ref()));
+    let asked = Asked {
+        launch: id,
+        requester: desk.who.clone(),
+        provider,
+        image: form.image.clone(),
+        parameters,
+        profile: form.profile.clone().unwrap_or_else(|| desk.launches.settings.profile.clone()),
+    };
+    Ok((asked, findings))
+}
+
+/// Without an image only a template can say what to start.
+fn needs_template(form: &LaunchForm, parameters: Option<&AskedParameters>) -> Option<Flaw> {
+    let has_none = form.image == AskedImage::None && form.provider != ProviderKind::Noop;
+    let has_template = parameters.is_some_and(|asked| asked.plain.launch_template_id.is_some());
+    (has_none && parameters.is_some() && !has_template).then(|| {
+        Flaw::new("image_id", "is missing").hint("name an image, or a launch template that names one")
+    })
+}
+
+/// The answer to a request that came before.
+async fn repeated(
+    engine: &Engine,
+    who: &Requester,
+    form: &LaunchForm,
+    launch: Uuid,
+    row: &ResourceRow,
+) -> Result<AcceptedLaunch, Rejection> {
+    let missing = || internal("a launch has no operation any longer");
+    let operation = row.operation.filter(|_| row.tenant == who.tenant()).ok_or_else(missing)?;
+    // What was asked is forgotten before the record is; then the key alone must do.
+    if let Some(inspection) = engine.inspect(operation).await? {
+        let params: Params =
+            serde_json::from_str(&inspection.shown.params).map_err(|error| internal(&error.to_string()))?;
+        if !means(form, &params, &engine.sealer(&row.tenant, &row.name)) {
+            return Err(Rejection::key_reused());
+        }
+    }
+    Ok(AcceptedLaunch { launch, number: row.number, operation, repeated: true })
+}
+
+/// Whether the form asks for what was saved. A profile that is not named means any.
+fn means(form: &LaunchForm, params: &Params, sealer: &Sealer) -> bool {
+    let open = |sealed: &Sealed| sealer.open(sealed).map(|secret| secret.expose_secret().to_owned()).ok();
+    let same_image = match (&form.image, &params.image) {
+        (AskedImage::None, ImageChoice::None) => true,
+        (AskedImage::Cloud { id }, ImageChoice::Cloud { id: saved }) => id == saved,
+        (AskedImage::Compose { id }, ImageChoice::Compose { id: saved }) => id == saved,
+        (AskedImage::Build { request }, ImageChoice::Build(build)) => open(&build.request)
+            .is_some_and(|text| serde_json::from_str::<Value>(&text).ok().as_ref() == Some(request)),
+        _ => false,
+    };
+    let asked = form.parameters.as_ref().filter(|_| form.provider != ProviderKind::Noop);
+    let same_parameters = match (asked, &params.parameters) {
+        (None, None) => true,
+        (Some(asked), Some(saved)) => {
+            saved.opened(sealer).is_some_and(|saved| asked.means(form.provider, &saved))
+        }
+        _ => false,
+    };
+    let same_profile = form.profile.as_ref().is_none_or(|profile| *profile == params.profile);
+    form.provider == params.provider && same_image && same_parameters && same_profile
+}
+
+/// The same organisation and key give the same launch, in every process.
+#[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
+fn derived_id(who: &Requester, key: &str) -> Result<Uuid, Rejection> {
+    let length = key.chars().count();
+    if !(1..=KEY_CHARS_MAX).contains(&length) || key.chars().any(char::is_control) {
+        let message = format!("must have 1 to {KEY_CHARS_MAX} characters and no control characters");
+        return Err(Rejection::invalid("Idempotency-Key", message));
+    }
+    let digest = Sha256::new().chain_update("launch\0").chain_update(&who.org).chain_update("\0");
+    let digest = digest.chain_update(key).finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    Ok(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+fn internal(error: &str) -> Rejection {
+    tracing::error!(error, "a launch could not be accepted");
+    Rejection::new(500, "internal", "the launch could not be accepted; the reason is in the log")
+}

@@ -1,0 +1,90 @@
+//! `launch`: one saga from an image to running instances. The image may be there, may be on its way, or is built
+//! first; the parameters of the launch come with the request or later. Up to the launch of the instances every
+//! failure takes back what was made; after it, what runs is kept.
+
+pub mod accept;
+pub mod accounts;
+pub mod admit;
+pub mod catalogue;
+mod finish;
+pub mod form;
+pub mod give;
+pub mod hints;
+pub mod images;
+pub mod intake;
+pub mod inventory;
+pub mod numbers;
+pub mod outbox;
+pub mod pacer;
+pub mod params;
+pub mod preflight;
+pub mod profile;
+pub mod pubkeys;
+pub mod public_key;
+pub mod record;
+pub mod rejection;
+mod resolve;
+pub mod settings;
+pub mod sources;
+pub mod state;
+pub mod status;
+mod steps;
+
+use engine::Rest;
+use engine::prelude::*;
+use engine::secret::Sealer;
+use engine::store::Portrait;
+use serde_json::Value;
+
+/// What doors need of the words of the outside systems.
+pub use drivers::external_step::signature;
+pub use drivers::{cloud, identity, image_builder, rbac, sources as sources_api};
+pub use settings::{LaunchSettings, Launches};
+
+pub const LAUNCH: &str = "launch";
+
+pub struct Launch;
+
+impl Workflow for Launch {
+    const KIND: &'static str = LAUNCH;
+    const ABOUT: &'static str =
+        "Builds an image if need be, and launches instances of it in a cloud account.";
+    /// Parameters may take two weeks, an image a day.
+    const DEADLINE: Duration = Duration::from_hours(16 * 24);
+    type Params = params::Params;
+    type State = state::State;
+    type Input = Input;
+
+    fn admit(asked: Value, sealer: &Sealer) -> Result<params::Params, String> {
+        admit::admit(asked, sealer)
+    }
+
+    fn parting(op: &Operation<Launch>, rest: &Rest<'_>) -> Option<Portrait> {
+        finish::parting(op, rest)
+    }
+}
+
+/// What one pass of a launch puts together.
+#[derive(Default)]
+pub struct Input {
+    reach: Option<steps::Reach>,
+    /// What the record held for others when the pass began, where that was looked at.
+    notices: Option<Vec<record::Notice>>,
+}
+
+/// The table of steps and weights. The pivot is `launch_instances`.
+pub fn plan(launches: &Arc<Launches>) -> Plan<Launch> {
+    Plan::new(OnFailure::Unwind)
+        .step(10, steps::Validate::new(launches))
+        .step_when(|op| op.params.shape().checks_early(), 20, steps::CheckPermissions::new(launches))
+        .step_when(|op| op.params.shape().builds(), 30, steps::SubmitBuild::new(launches))
+        .step_when(|op| op.params.shape().has_compose(), 40, steps::BuildImage::new(launches))
+        .step_when(|op| op.params.is_deferred(), 50, steps::WaitForParameters::new(launches))
+        .step_when(|op| op.params.shape().launches(), 60, steps::CheckAccount::new(launches))
+        .step_when(|op| op.params.shape().uploads_key(), 70, steps::UploadPublicKey::new(launches))
+        .step_when(|op| op.params.shape().launches(), 80, steps::LaunchInstances::new(launches))
+        .step_when(|op| op.params.shape().is_noop(), 80, steps::TestStep)
+        .step_when(|op| op.params.shape().launches(), 90, steps::FetchAddresses::new(launches))
+        .step_when(|op| op.params.shape().registers(), 100, steps::RegisterInInventory)
+        .wrapped(|step| Box::new(steps::Portrayed::new(step)))
+}

@@ -1,0 +1,170 @@
+//! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
+
+use drivers::cloud::ProviderKind;
+use drivers::image_builder::{BuilderError, Compose};
+use engine::Engine;
+use uuid::Uuid;
+
+use super::admit;
+use super::catalogue;
+use super::form::ParametersForm;
+use super::params::{AskedParameters, Requester};
+use super::preflight::{ImageFacts, Offer, Preflight, is_id};
+use super::pubkeys;
+use super::rejection::{Flaw, Rejection};
+use super::settings::Launches;
+
+/// Who asks, and where to look.
+#[derive(Clone, Copy)]
+pub(super) struct Desk<'a> {
+    pub(super) launches: &'a Launches,
+    pub(super) engine: &'a Engine,
+    pub(super) who: &'a Requester,
+}
+
+/// Everything that is wrong, and whether all that is wrong is that something does not exist.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    flaws: Vec<Flaw>,
+    missing: usize,
+}
+
+impl Findings {
+    /// What was told before is not told again.
+    pub(super) fn add(&mut self, flaws: impl IntoIterator<Item = Flaw>) {
+        for flaw in flaws {
+            if !self.flaws.contains(&flaw) {
+                self.flaws.push(flaw);
+            }
+        }
+    }
+
+    fn miss(&mut self, flaw: Flaw) {
+        self.flaws.push(flaw);
+        self.missing += 1;
+    }
+
+    fn names(&self, field: &str) -> bool {
+        self.flaws.iter().any(|flaw| flaw.field == field)
+    }
+
+    /// The status for what is wrong is the door's: `400` for a request, `422` for parameters that come later.
+    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
+    pub(super) fn verdict(self, status: u16) -> Result<(), Rejection> {
+        if self.flaws.is_empty() {
+            return Ok(());
+        }
+        if self.missing == self.flaws.len() {
+            return Err(Rejection { code: "not_found", ..Rejection::flawed(404, self.flaws) });
+        }
+        Err(Rejection::flawed(status, self.flaws))
+    }
+}
+
+/// What the form names by a number.
+const LOOKED_UP: [&str; 2] = ["pubkey_id", "source_id"];
+
+impl Desk<'_> {
+    /// Looks up what the form names and checks it all.
+    pub(super) async fn parameters(
+        &self,
+        provider: ProviderKind,
+        image: &ImageFacts,
+        form: &ParametersForm,
+        findings: &mut Findings,
+    ) -> Result<AskedParameters, Rejection> {
+        let key = match form.pubkey_id {
+            Some(number) => pubkeys::find(self.engine, self.who, number).await?,
+            None => None,
+        };
+        if form.pubkey_id.is_some() && key.is_none() {
+            findings
+                .miss(Flaw::new("pubkey_id", "there is no such public key").hint("choose one of your keys"));
+        }
+        let asked = form.filled(provider, key.map(pubkeys::Pubkey::choice));
+        let source = &asked.plain.source_id;
+        // What has not the form of an id is told by the preflight.
+        let account = if is_id(source) { self.launches.accounts.get(self.who, source).await? } else { None };
+        if account.is_none() && is_id(source) {
+            let hint = "choose one of your sources";
+            findings.miss(Flaw::new("source_id", "there is no such source").hint(hint));
+        }
+        let listing = catalogue::overlaid(self.engine, provider, &asked.plain.region, None).await?;
+        let preflight = Preflight {
+            settings: &self.launches.settings,
+            provider,
+            image,
+            parameters: &asked.plain,
+            offer: listing.as_ref().map_or(Offer::UnknownRegion, Offer::Listed),
+            account: account.as_ref(),
+        };
+        let wrong = preflight.check().err().unwrap_or_default();
+        // What does not exist has been told already.
+        let told = |flaw: &Flaw| LOOKED_UP.contains(&flaw.field.as_str()) && findings.names(&flaw.field);
+        let news: Vec<Flaw> = wrong.into_iter().filter(|flaw| !told(flaw)).collect();
+        findings.add(news);
+        findings.add(admit::check_sizes(&asked).err().unwrap_or_default());
+        Ok(asked)
+    }
+
+    /// What the Image Builder knows about an image that somebody had built.
+    pub(super) async fn compose(
+        &self,
+        provider: ProviderKind,
+        id: Uuid,
+        findings: &mut Findings,
+    ) -> Result<ImageFacts, Rejection> {
+        match self.read_compose(id).await? {
+            Looked::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
+                Ok(facts) => return Ok(facts),
+                Err(flaw) => findings.add([flaw]),
+            },
+            Looked::Missing => {
+                let hint = "build one first, or name an image of the cloud";
+                findings.miss(Flaw::new("image_id", "there is no such image").hint(hint));
+            }
+            Looked::Unknown => {}
+        }
+        Ok(ImageFacts::default())
+    }
+
+    async fn read_compose(&self, id: Uuid) -> Result<Looked, Rejection> {
+        let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        match builder.status(&self.who.caller(), id).await {
+            Ok(compose) => Ok(Looked::Found(Box::new(compose))),
+            Err(BuilderError::Unknown) => Ok(Looked::Missing),
+            // The launch itself will wait until the Image Builder answers.
+            Err(error) if error.may_heal() => Ok(Looked::Unknown),
+            Err(error) => Err(builder_trouble(&error).at("image_id")),
+        }
+    }
+}
+
+enum Looked {
+    Found(Box<Compose>),
+    Missing,
+    /// The Image Builder is not answering.
+    Unknown,
+}
+
+/// What the Image Builder said, to whoever waits for its answer.
+pub(super) fn builder_trouble(error: &BuilderError) -> Rejection {
+    let message = error.to_string();
+    match error {
+        BuilderError::Unknown => Rejection::not_found("such image"),
+        BuilderError::Quota { .. } => Rejection::new(403, "image_builder_quota", message),
+        BuilderError::Throttled { retry_after } => {
+            Rejection { retry_after: Some(*retry_after), ..Rejection::unavailable(message) }
+        }
+        BuilderError::Refused { .. } => Rejection::new(502, "image_builder_refused", message),
+        BuilderError::Unreachable { .. } | BuilderError::TimedOut { .. } | BuilderError::Broken { .. } => {
+            Rejection::unavailable(message)
+        }
+    }
+}
+
+pub(super) fn no_builder() -> Rejection {
+    Rejection::new(501, "no_image_builder", "this server is connected to no Image Builder")
+        .at("image_id")
+        .hint("name an image of the cloud")
+}

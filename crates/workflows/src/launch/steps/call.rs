@@ -1,0 +1,66 @@
+//! Calls that make something, and whose answer may never come. The far side goes on with a call whose caller is gone,
+//! so what is not found yet may appear later.
+
+use engine::Timestamp;
+use engine::prelude::*;
+
+use crate::launch::Launch;
+use crate::launch::settings::LaunchSettings;
+
+/// One kind of call, by the name under which it is remembered.
+pub(super) struct Call(pub(super) &'static str);
+
+/// What is known about the calls of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Made {
+    /// The first one.
+    pub(super) first: Timestamp,
+    pub(super) last: Timestamp,
+    /// The last one whose end nobody knows.
+    pub(super) open: Option<Timestamp>,
+}
+
+impl Call {
+    pub(super) fn made(&self, op: &Operation<Launch>) -> Result<Option<Made>, Halt> {
+        op.recall_as(self.0)
+    }
+
+    /// One of them was made without a known end.
+    pub(super) fn is_open(&self, op: &Operation<Launch>) -> Result<bool, Halt> {
+        Ok(self.made(op)?.is_some_and(|made| made.open.is_some()))
+    }
+
+    /// One is made now. To be saved before it is made.
+    pub(super) fn begins(&self, op: &mut Operation<Launch>) -> Result<(), Halt> {
+        let now = op.now();
+        let first = self.made(op)?.map_or(now, |made| made.first);
+        op.remember_as(self.0, &Made { first, last: now, open: Some(now) })
+    }
+
+    /// It ended. One that may have happened all the same stays open from now on.
+    pub(super) fn ends(&self, op: &mut Operation<Launch>, is_unclear: bool) -> Result<(), Halt> {
+        let Some(made) = self.made(op)? else { return Ok(()) };
+        let open = is_unclear.then(|| op.now());
+        op.remember_as(self.0, &Made { open, ..made })
+    }
+
+    /// Waits while one may still be on its way.
+    pub(super) fn settles(&self, op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
+        let Some(open) = self.made(op)?.and_then(|made| made.open) else { return Ok(()) };
+        wait_until(op, open.plus(settings.settle), "a call whose answer was lost may still be carried out")
+    }
+
+    /// Waits while the far side may not show yet what the last one made.
+    pub(super) fn shows(&self, op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
+        let Some(made) = self.made(op)? else { return Ok(()) };
+        wait_until(op, made.last.plus(settings.settle), "what was made may not be visible yet")
+    }
+}
+
+fn wait_until(op: &Operation<Launch>, moment: Timestamp, reason: &str) -> Result<(), Halt> {
+    let after = moment.since(op.now());
+    if after.is_zero() {
+        return Ok(());
+    }
+    Err(Halt::Wait { after, reason: reason.to_owned(), key: None })
+}

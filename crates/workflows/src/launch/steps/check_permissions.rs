@@ -1,0 +1,55 @@
+//! Asks the account whether it would let us launch, before a long build is spent on it.
+
+use engine::prelude::*;
+
+use super::order;
+use super::reach::reach;
+use super::report::{brisk, stop};
+use crate::launch::Launch;
+use crate::launch::settings::Launches;
+use crate::launch::status::shape::CHECK_PERMISSIONS;
+
+pub(in crate::launch) struct CheckPermissions {
+    launches: Arc<Launches>,
+}
+
+impl CheckPermissions {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> CheckPermissions {
+        CheckPermissions { launches: Arc::clone(launches) }
+    }
+}
+
+#[async_trait]
+impl Step<Launch> for CheckPermissions {
+    fn name(&self) -> &'static str {
+        CHECK_PERMISSIONS.name
+    }
+
+    fn title(&self) -> &'static str {
+        CHECK_PERMISSIONS.title
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.launches.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.has_done(CHECK_PERMISSIONS.name) {
+            return done();
+        }
+        let order = order::without_image(op)?;
+        let asked = async {
+            let reach = reach(&self.launches, op).await?;
+            reach.provider.identity(&reach.place()).await?;
+            reach.provider.rehearse(&reach.place(), &order).await
+        };
+        match asked.await {
+            Ok(()) => done(),
+            Err(error) => Err(stop(op, CHECK_PERMISSIONS.name, error)),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Looks at the instances until each has an address. They run already, so trouble here is a warning and not a failure,
+//! unless the profile says otherwise.
+
+use drivers::cloud::CloudError;
+use engine::Timestamp;
+use engine::prelude::*;
+
+use super::launch_instances::track;
+use super::order::mark;
+use super::reach::{parameters, reach};
+use super::report::refuse;
+use crate::launch::Launch;
+use crate::launch::profile::AfterPivot;
+use crate::launch::settings::Launches;
+use crate::launch::state::{LaunchError, Tracked};
+use crate::launch::status::shape::FETCH_ADDRESSES;
+
+pub(in crate::launch) struct FetchAddresses {
+    launches: Arc<Launches>,
+}
+
+const NAME: &str = FETCH_ADDRESSES.name;
+
+/// Since when somebody looks.
+#[derive(Serialize, Deserialize)]
+struct Since(Timestamp);
+
+impl Fact for Since {
+    const KEY: &'static str = "fetch_addresses.since";
+}
+
+impl FetchAddresses {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> FetchAddresses {
+        FetchAddresses { launches: Arc::clone(launches) }
+    }
+
+    /// By id and by mark: an instance that an answer did not name is found all the same.
+    async fn look(&self, op: &mut Operation<Launch>) -> Result<(), CloudError> {
+        let reach = reach(&self.launches, op).await?;
+        let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
+        let described = reach.provider.describe(&reach.place(), &ids).await?;
+        track(op, described);
+        let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
+        track(op, marked);
+        Ok(())
+    }
+
+    /// What is said about instances that are gone or have no address, once nothing more is expected.
+    fn conclude(op: &mut Operation<Launch>, trouble: Option<String>) -> Outcome {
+        let all = &op.state.instances;
+        let gone: Vec<String> = all.iter().filter(|one| is_gone(one)).map(said).collect();
+        if !all.is_empty() && gone.len() == all.len() {
+            let message = format!("all instances are gone: {}", gone.join(", "));
+            let error = LaunchError::new(NAME, "upstream", message);
+            return Err(refuse(op, error.hinting("look in the account why they ended, then launch again")));
+        }
+        let without = all.iter().filter(|one| !is_gone(one) && !one.has_address());
+        let without: Vec<&str> = without.map(|one| one.instance.id.as_str()).collect();
+        let mut warnings: Vec<String> = gone.iter().map(|gone| format!("instance {gone} is gone")).collect();
+        if !without.is_empty() {
+            warnings.push(format!("no public address is known for {}", without.join(", ")));
+        }
+        warnings.extend(trouble);
+        if op.params.profile.after_pivot == AfterPivot::Rollback && !warnings.is_empty() {
+            let error = LaunchError::new(NAME, "upstream", warnings.join("; "));
+            return Err(refuse(op, error));
+        }
+        let (asked, made) = (parameters(op)?.amount as usize, op.state.instances.len());
+        if made < asked {
+            op.state.warn(format!("only {made} of {asked} instances could be launched"));
+        }
+        for warning in warnings {
+            op.state.warn(warning);
+        }
+        done()
+    }
+}
+
+fn is_gone(tracked: &Tracked) -> bool {
+    tracked.instance.state.is_gone()
+}
+
+fn said(tracked: &Tracked) -> String {
+    match &tracked.instance.reason {
+        Some(reason) => format!("{} ({reason})", tracked.instance.id),
+        None => tracked.instance.id.clone(),
+    }
+}
+
+#[async_trait]
+impl Step<Launch> for FetchAddresses {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        FETCH_ADDRESSES.title
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("cloud")
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.has_done(NAME) {
+            return done();
+        }
+        if op.recall::<Since>()?.is_none() {
+            op.remember(&Since(op.now()))?;
+        }
+        let since = op.recall::<Since>()?.map_or(op.now(), |Since(at)| at);
+        let is_late = op.now().since(since) >= self.launches.settings.address_deadline;
+        let pause = self.launches.settings.instance_poll;
+        match self.look(op).await {
+            Ok(()) => {
+                let all = &op.state.instances;
+                let known = all.iter().filter(|one| is_gone(one) || one.has_address()).count();
+                if known < all.len() && !is_late {
+                    return wait(pause, format!("{known} of {} instances have an address", all.len()));
+                }
+                FetchAddresses::conclude(op, None)
+            }
+            Err(error) if error.may_heal() && !is_late => {
+                wait(error.after.unwrap_or(pause), format!("the instances cannot be seen: {error}"))
+            }
+            Err(error) => {
+                FetchAddresses::conclude(op, Some(format!("the instances cannot be seen: {error}")))
+            }
+        }
+    }
+}

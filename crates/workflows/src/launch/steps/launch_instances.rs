@@ -1,0 +1,239 @@
+//! Has the cloud make the instances, once, whatever happens to the answer. Up to here everything is taken back when
+//! something fails; from here on what runs is kept.
+
+use std::collections::BTreeMap;
+
+use drivers::cloud::{Category, CloudError, Created, Instance, Order};
+use engine::prelude::*;
+
+use super::call::Call;
+use super::order::{self, mark};
+use super::reach::{Reach, parameters, reach};
+use super::report::{healed, later, refuse, stop};
+use crate::launch::Launch;
+use crate::launch::settings::{LaunchSettings, Launches};
+use crate::launch::state::{LaunchError, Leftover, Tracked};
+use crate::launch::status::shape::{LAUNCH_INSTANCES, UPLOAD_PUBLIC_KEY};
+
+pub(in crate::launch) struct LaunchInstances {
+    launches: Arc<Launches>,
+}
+
+const NAME: &str = LAUNCH_INSTANCES.name;
+const CALL: Call = Call("launch_instances.called");
+/// The tag by which everything of a launch is found again.
+const MARK_TAG: &str = "provision-engine-launch";
+/// So often a key pair may vanish between its upload and the launch.
+const KEYS_MAX: u32 = 3;
+
+/// How often what is ordered has changed. A token is good for one order only.
+#[derive(Serialize, Deserialize)]
+struct Generation(u32);
+
+impl Fact for Generation {
+    const KEY: &'static str = "launch_instances.generation";
+}
+
+/// What a look on the way back brought.
+struct Seen {
+    alive: usize,
+    /// An instance that we know was not shown.
+    is_hidden: bool,
+}
+
+impl LaunchInstances {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> LaunchInstances {
+        LaunchInstances { launches: Arc::clone(launches) }
+    }
+
+    /// What an earlier call has made.
+    async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, CloudError> {
+        let found = reach.provider.find(&reach.place(), &mark(op)).await?;
+        if found.is_empty() {
+            return Ok(false);
+        }
+        track(op, found);
+        Ok(true)
+    }
+
+    async fn create(&self, op: &mut Operation<Launch>, reach: &Reach, order: &Order) -> Outcome {
+        let generation = generation(op)?;
+        let token = op.token(&format!("instances-{generation}"));
+        CALL.begins(op)?;
+        op.save().await?;
+        match reach.provider.create(&reach.place(), order, &token).await {
+            Ok(Created { reservation, instances }) => {
+                CALL.ends(op, false)?;
+                if instances.is_empty() {
+                    let message = "the cloud says that it made nothing";
+                    return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
+                }
+                op.state.reservation = reservation;
+                track(op, instances);
+                done()
+            }
+            Err(error) => {
+                CALL.ends(op, error.may_have_happened())?;
+                self.failed(op, reach, error).await
+            }
+        }
+    }
+
+    /// What an error means, beyond what it says.
+    async fn failed(&self, op: &mut Operation<Launch>, reach: &Reach, error: CloudError) -> Outcome {
+        match error.category {
+            Category::NotFound if error.code == "InvalidKeyPair.NotFound" && op.state.key.is_some() => {
+                LaunchInstances::upload_again(op, error)
+            }
+            Category::Mismatch => match self.adopt(op, reach).await {
+                Ok(true) => done(),
+                Ok(false) => Err(stop(op, NAME, error)),
+                Err(unseen) => Err(stop(op, NAME, unseen)),
+            },
+            _ => Err(stop(op, NAME, error)),
+        }
+    }
+
+    /// Somebody deleted the key pair a moment ago.
+    fn upload_again(op: &mut Operation<Launch>, error: CloudError) -> Outcome {
+        let generation = generation(op)? + 1;
+        if generation > KEYS_MAX {
+            return Err(stop(op, NAME, error));
+        }
+        op.remember(&Generation(generation))?;
+        op.state.key = None;
+        op.state.done.remove(UPLOAD_PUBLIC_KEY.name);
+        wait(Duration::ZERO, "the key pair was deleted and is uploaded again")
+    }
+
+    /// Everything of this launch that the cloud knows, by its mark and by name.
+    async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<Instance>, CloudError> {
+        let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
+        let mut all: BTreeMap<String, Instance> =
+            marked.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
+        let known = op.state.instances.iter().map(|tracked| &tracked.instance.id);
+        let unseen: Vec<String> = known.filter(|id| !all.contains_key(*id)).cloned().collect();
+        if !unseen.is_empty() {
+            let described = reach.provider.describe(&reach.place(), &unseen).await?;
+            all.extend(described.into_iter().map(|instance| (instance.id.clone(), instance)));
+        }
+        Ok(all.into_values().collect())
+    }
+
+    /// Begins to delete what is there. Answers what it saw.
+    async fn take_back(&self, op: &mut Operation<Launch>) -> Result<Seen, CloudError> {
+        let reach = reach(&self.launches, op).await?;
+        let seen = self.look(op, &reach).await?;
+        let is_shown = |tracked: &Tracked| seen.iter().any(|one| one.id == tracked.instance.id);
+        let is_hidden = op.state.instances.iter().any(|tracked| !is_shown(tracked));
+        let alive: Vec<String> =
+            seen.iter().filter(|one| !one.state.is_gone()).map(|one| one.id.clone()).collect();
+        track(op, seen);
+        if !alive.is_empty() {
+            reach.provider.delete(&reach.place(), &alive).await?;
+        }
+        Ok(Seen { alive: alive.len(), is_hidden })
+    }
+
+    fn leftovers(op: &Operation<Launch>, error: &CloudError) -> Vec<Leftover> {
+        let region = parameters(op).ok().map(|parameters| parameters.region.clone());
+        let alive = op.state.instances.iter().filter(|tracked| !tracked.instance.state.is_gone());
+        let leftover = |id: String, what: &str| Leftover {
+            kind: "instance".into(),
+            id,
+            region: region.clone(),
+            note: format!("{what}: {error}; let the role do that and retry, or do it by hand"),
+        };
+        let known: Vec<Leftover> = alive
+            .map(|tracked| leftover(tracked.instance.id.clone(), "it could not be terminated"))
+            .collect();
+        if !known.is_empty() {
+            return known;
+        }
+        let mark = format!("{MARK_TAG}={}", mark(op));
+        vec![leftover(mark, "there may be instances with this tag, which could not be looked for")]
+    }
+}
+
+fn generation(op: &Operation<Launch>) -> Result<u32, Halt> {
+    Ok(op.recall::<Generation>()?.map_or(0, |Generation(number)| number))
+}
+
+/// Takes over what was seen; what did not change keeps the time at which it was seen first.
+pub(super) fn track(op: &mut Operation<Launch>, seen: Vec<Instance>) {
+    let now = op.now();
+    for instance in seen {
+        match op.state.instances.iter_mut().find(|tracked| tracked.instance.id == instance.id) {
+            Some(tracked) if tracked.instance == instance => {}
+            Some(tracked) => *tracked = Tracked { instance, seen_at: now },
+            None => op.state.instances.push(Tracked { instance, seen_at: now }),
+        }
+    }
+    op.state.instances.sort_by(|a, b| a.instance.id.cmp(&b.instance.id));
+}
+
+#[async_trait]
+impl Step<Launch> for LaunchInstances {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        LAUNCH_INSTANCES.title
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("cloud")
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        let LaunchSettings { retry_first: first, capacity_patience: budget, .. } = self.launches.settings;
+        Some(RetryPolicy { first, max: first * 60, budget })
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if !op.state.instances.is_empty() {
+            return done();
+        }
+        let order = order::complete(op)?;
+        if order.image.is_none() && order.template.is_none() {
+            let error =
+                LaunchError::new(NAME, "validation", "there is neither an image nor a launch template");
+            return Err(refuse(op, error));
+        }
+        let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
+        if CALL.is_open(op)? && self.adopt(op, &reach).await.map_err(|error| stop(op, NAME, error))? {
+            CALL.ends(op, false)?;
+            return done();
+        }
+        self.create(op, &reach, &order).await
+    }
+
+    /// Goes on until none is left alive for sure.
+    async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
+        if CALL.made(op)?.is_none() {
+            return done();
+        }
+        match self.take_back(op).await {
+            Ok(Seen { alive, is_hidden }) => {
+                healed(op, NAME)?;
+                let settings = &self.launches.settings;
+                if alive > 0 {
+                    return wait(settings.instance_poll, format!("{alive} instances are being terminated"));
+                }
+                CALL.settles(op, settings)?;
+                if is_hidden {
+                    CALL.shows(op, settings)?;
+                }
+            }
+            Err(error) => {
+                let leftovers = LaunchInstances::leftovers(op, &error);
+                return Err(later(op, &self.launches.settings, NAME, &error, leftovers)?);
+            }
+        }
+        op.state.cleared("instance");
+        op.state.instances.clear();
+        op.state.registered = false;
+        done()
+    }
+}

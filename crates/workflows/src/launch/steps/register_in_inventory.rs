@@ -1,0 +1,29 @@
+//! Shows the instances in the inventory. It is made of the records of launches, so a word in the record is enough,
+//! and the record loses it when the instances are taken back.
+
+use engine::prelude::*;
+
+use crate::launch::Launch;
+use crate::launch::status::shape::REGISTER_IN_INVENTORY;
+
+pub(in crate::launch) struct RegisterInInventory;
+
+#[async_trait]
+impl Step<Launch> for RegisterInInventory {
+    fn name(&self) -> &'static str {
+        REGISTER_IN_INVENTORY.name
+    }
+
+    fn title(&self) -> &'static str {
+        REGISTER_IN_INVENTORY.title
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        op.state.registered = true;
+        done()
+    }
+}

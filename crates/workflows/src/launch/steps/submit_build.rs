@@ -1,0 +1,195 @@
+//! Asks the Image Builder for the image, with the mark of this launch in its description. It honours no token, so
+//! after a lost answer the mark tells whether there is a build.
+
+use drivers::image_builder::{BuilderError, ImageBuilder};
+use engine::prelude::*;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::call::{Call, Made};
+use super::order::mark;
+use super::report::{refuse, steady, stop_build};
+use crate::launch::Launch;
+use crate::launch::params::{Build, ImageChoice};
+use crate::launch::profile::OnLaunchFailure;
+use crate::launch::settings::Launches;
+use crate::launch::state::{BuildState, LaunchError, Leftover};
+use crate::launch::status::shape::SUBMIT_BUILD;
+
+pub(in crate::launch) struct SubmitBuild {
+    launches: Arc<Launches>,
+}
+
+const CALL: Call = Call("submit_build.called");
+/// The Image Builder takes no longer description.
+const DESCRIPTION_CHARS_MAX: usize = 250;
+/// Its clock and ours may differ by this much.
+const SKEW: Duration = Duration::from_mins(1);
+
+impl SubmitBuild {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> SubmitBuild {
+        SubmitBuild { launches: Arc::clone(launches) }
+    }
+
+    fn builder(&self, op: &mut Operation<Launch>) -> Result<&ImageBuilder, Halt> {
+        let missing =
+            || LaunchError::new(SUBMIT_BUILD.name, "validation", "no Image Builder is configured here");
+        self.launches.builder.as_ref().ok_or_else(|| refuse(op, missing()))
+    }
+
+    /// The build that an earlier call has made.
+    async fn find(&self, op: &mut Operation<Launch>, made: Made) -> Result<Option<Uuid>, BuilderError> {
+        let Some(builder) = &self.launches.builder else { return Ok(None) };
+        let mark = mark(op);
+        let listed = builder.list(&op.params.requester.caller(), made.first.minus(SKEW)).await?;
+        let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&mark));
+        Ok(listed.into_iter().find(|build| ours(&build.description)).map(|build| build.id))
+    }
+
+    async fn submit(&self, op: &mut Operation<Launch>, request: &Value) -> Outcome {
+        let builder = self.builder(op)?.clone();
+        CALL.begins(op)?;
+        op.save().await?;
+        match builder.submit(&op.params.requester.caller(), request).await {
+            Ok(compose) => {
+                CALL.ends(op, false)?;
+                op.state.build = Some(begun(compose));
+                done()
+            }
+            Err(error) => {
+                CALL.ends(op, error.may_have_happened())?;
+                Err(stop_build(op, SUBMIT_BUILD.name, error))
+            }
+        }
+    }
+
+    async fn hide(&self, op: &mut Operation<Launch>, compose: Uuid) -> Outcome {
+        let Some(builder) = &self.launches.builder else { return done() };
+        let answer = builder.hide(&op.params.requester.caller(), compose).await;
+        match answer {
+            Ok(()) => {
+                op.state.cleared("compose");
+                done()
+            }
+            Err(error) if error.may_heal() => {
+                wait(self.launches.settings.settle, format!("the build cannot be hidden: {error}"))
+            }
+            Err(error) => {
+                let note = format!("the Image Builder does not hide it: {error}");
+                let id = compose.to_string();
+                op.state.leave_over(Leftover { kind: "compose".into(), id, region: None, note });
+                fail(error.to_string())
+            }
+        }
+    }
+}
+
+fn begun(compose: Uuid) -> BuildState {
+    BuildState { compose, status: "pending".to_owned(), done: None, total: None }
+}
+
+/// The request as it was asked for, with the mark behind the description.
+fn request(op: &Operation<Launch>, build: &Build) -> Result<Value, Halt> {
+    let unreadable =
+        |error: String| Halt::Fail { cause: format!("the build request cannot be read: {error}").into() };
+    let text = op.open(&build.request)?;
+    // The text may hold secrets, so the error must not quote it.
+    let mut request: Value =
+        serde_json::from_str(text.expose_secret()).map_err(|_| unreadable("it is not JSON".into()))?;
+    let members = request.as_object_mut().ok_or_else(|| unreadable("it is not an object".into()))?;
+    let said = members.get("image_description").and_then(Value::as_str).unwrap_or_default();
+    members.insert("image_description".into(), described(said, &mark(op)).into());
+    Ok(request)
+}
+
+/// What the owner said, as far as there is room, and the mark.
+fn described(said: &str, mark: &str) -> String {
+    let room = DESCRIPTION_CHARS_MAX.saturating_sub(mark.chars().count() + 1);
+    let said: String = said.chars().take(room).collect();
+    format!("{} {mark}", said.trim_end()).trim_start().to_owned()
+}
+
+#[async_trait]
+impl Step<Launch> for SubmitBuild {
+    fn name(&self) -> &'static str {
+        SUBMIT_BUILD.name
+    }
+
+    fn title(&self) -> &'static str {
+        SUBMIT_BUILD.title
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("image_builder")
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(steady(&self.launches.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.build.is_some() {
+            return done();
+        }
+        let ImageChoice::Build(build) = &op.params.image else { return done() };
+        let request = request(op, build)?;
+        if let Some(made) = CALL.made(op)?.filter(|made| made.open.is_some()) {
+            match self.find(op, made).await {
+                Ok(Some(compose)) => {
+                    CALL.ends(op, false)?;
+                    op.state.build = Some(begun(compose));
+                    return done();
+                }
+                Ok(None) => CALL.settles(op, &self.launches.settings)?,
+                Err(error) => return Err(stop_build(op, SUBMIT_BUILD.name, error)),
+            }
+        }
+        self.submit(op, &request).await
+    }
+
+    /// A build cannot be stopped: it can only be hidden.
+    async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
+        let Some(made) = CALL.made(op)? else { return done() };
+        let hides =
+            op.params.profile.on_launch_failure == OnLaunchFailure::HideCompose && !op.state.abandoned;
+        if op.state.build.is_none() && made.open.is_some() && hides {
+            match self.find(op, made).await {
+                Ok(Some(compose)) => op.state.build = Some(begun(compose)),
+                Ok(None) => CALL.settles(op, &self.launches.settings)?,
+                Err(error) if error.may_heal() => {
+                    return wait(self.launches.settings.settle, error.to_string());
+                }
+                Err(error) => return fail(error.to_string()),
+            }
+        }
+        let Some(build) = op.state.build.clone() else {
+            if made.open.is_some() && !hides {
+                let mark = mark(op);
+                op.state.warn(format!(
+                    "a build may have begun; it cannot be stopped, and is described by {mark}"
+                ));
+            }
+            return done();
+        };
+        let compose = build.compose;
+        op.state.warn(match build.status.as_str() {
+            "success" | "failure" => format!("the build {compose} was over; its image is not deleted"),
+            _ => format!("the build {compose} cannot be stopped and goes on"),
+        });
+        if hides { self.hide(op, compose).await } else { done() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_has_the_mark_and_as_much_of_the_text_as_fits() {
+        assert_eq!(described("", "m-1"), "m-1");
+        assert_eq!(described("our image", "m-1"), "our image m-1");
+        let long = described(&"ä".repeat(400), "m-1");
+        assert_eq!(long.chars().count(), DESCRIPTION_CHARS_MAX);
+        assert!(long.ends_with("ä m-1"));
+    }
+}

@@ -1,0 +1,82 @@
+//! Checks again what the desk checked when the launch came in: what is configured may have changed since.
+
+use engine::Timestamp;
+use engine::prelude::*;
+
+use super::report::refuse;
+use crate::launch::Launch;
+use crate::launch::preflight;
+use crate::launch::rejection::{Flaw, sentence};
+use crate::launch::settings::Launches;
+use crate::launch::state::LaunchError;
+use crate::launch::status::shape::VALIDATE;
+
+pub(in crate::launch) struct Validate {
+    launches: Arc<Launches>,
+}
+
+/// When the launch began. Times that count from there are the same in every pass.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Began(pub(super) Timestamp);
+
+impl Fact for Began {
+    const KEY: &'static str = "validate.began";
+}
+
+impl Validate {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> Validate {
+        Validate { launches: Arc::clone(launches) }
+    }
+
+    fn missing(&self, op: &Operation<Launch>) -> Option<String> {
+        let provider = op.params.provider;
+        if !self.launches.providers.contains_key(&provider) {
+            return Some(format!("{provider} is not configured here"));
+        }
+        let has_builder = self.launches.builder.is_some();
+        (op.params.shape().has_compose() && !has_builder)
+            .then(|| "no Image Builder is configured here".to_owned())
+    }
+}
+
+#[async_trait]
+impl Step<Launch> for Validate {
+    fn name(&self) -> &'static str {
+        VALIDATE.name
+    }
+
+    fn title(&self) -> &'static str {
+        VALIDATE.title
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.has_done(VALIDATE.name) {
+            return done();
+        }
+        if op.recall::<Began>()?.is_none() {
+            op.remember(&Began(op.now()))?;
+        }
+        if let Some(missing) = self.missing(op) {
+            let error = LaunchError::new(VALIDATE.name, "validation", missing);
+            return Err(refuse(op, error.hinting("configure it, then try again")));
+        }
+        if let Some(parameters) = &op.params.parameters
+            && let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, None)
+        {
+            return Err(refuse(op, flawed(VALIDATE.name, &flaws)));
+        }
+        done()
+    }
+}
+
+pub(super) fn flawed(step: &str, flaws: &[Flaw]) -> LaunchError {
+    let error = LaunchError::new(step, "validation", sentence(flaws));
+    match flaws.iter().find_map(|flaw| flaw.hint.clone()) {
+        Some(hint) => error.hinting(hint),
+        None => error,
+    }
+}

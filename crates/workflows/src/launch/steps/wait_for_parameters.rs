@@ -1,0 +1,77 @@
+//! Waits for the launch parameters where they did not come with the request. The image is built meanwhile.
+
+use engine::prelude::*;
+
+use super::report::refuse;
+use super::validate::{Began, flawed};
+use crate::launch::Launch;
+use crate::launch::params::Parameters;
+use crate::launch::preflight;
+use crate::launch::record::LaunchRecord;
+use crate::launch::settings::Launches;
+use crate::launch::state::LaunchError;
+use crate::launch::status::shape::WAIT_FOR_PARAMETERS;
+
+pub(in crate::launch) struct WaitForParameters {
+    launches: Arc<Launches>,
+}
+
+impl WaitForParameters {
+    pub(in crate::launch) fn new(launches: &Arc<Launches>) -> WaitForParameters {
+        WaitForParameters { launches: Arc::clone(launches) }
+    }
+}
+
+/// Takes over parameters that have come. Answers how long they may still take, and gives the launch up when that time
+/// is over.
+pub(super) async fn collect(op: &mut Operation<Launch>) -> Result<Option<Duration>, Halt> {
+    if !op.params.is_deferred() || op.state.parameters.is_some() {
+        return Ok(None);
+    }
+    if let Some(parameters) = op.record::<Parameters>(&LaunchRecord::parameters_of(op.params.launch)).await? {
+        op.state.parameters = Some(parameters);
+        return Ok(None);
+    }
+    let began = op.recall::<Began>()?.map_or(op.now(), |Began(at)| at);
+    let ttl = op.params.profile.parameters_ttl();
+    let left = began.plus(ttl).since(op.now());
+    if !left.is_zero() {
+        return Ok(Some(left));
+    }
+    op.state.abandoned = true;
+    let message = format!("the launch parameters did not come within {ttl:?}");
+    let error = LaunchError::new(WAIT_FOR_PARAMETERS.name, "timeout", message);
+    Err(refuse(op, error.hinting("the image is kept: launch it when the parameters are known")))
+}
+
+#[async_trait]
+impl Step<Launch> for WaitForParameters {
+    fn name(&self) -> &'static str {
+        WAIT_FOR_PARAMETERS.name
+    }
+
+    fn title(&self) -> &'static str {
+        WAIT_FOR_PARAMETERS.title
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.has_done(WAIT_FOR_PARAMETERS.name) {
+            return done();
+        }
+        if let Some(left) = collect(op).await? {
+            let key = LaunchRecord::parameters_of(op.params.launch);
+            return wait_for(key, left, "the launch parameters have not come yet");
+        }
+        if let Some(parameters) = &op.state.parameters {
+            let image = op.state.image.as_ref();
+            if let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, image) {
+                return Err(refuse(op, flawed(WAIT_FOR_PARAMETERS.name, &flaws)));
+            }
+        }
+        done()
+    }
+}

@@ -1,0 +1,129 @@
+//! What is told, and to whom.
+
+use std::collections::BTreeSet;
+
+use engine::Timestamp;
+use engine::prelude::*;
+use serde_json::Value;
+use uuid::Uuid;
+
+const NAME_CHARS_MAX: usize = 128;
+const ERROR_CHARS_MAX: usize = 2000;
+/// One for each instance of a launch, and more than any launch may have.
+const EVENTS_MAX: usize = 500;
+/// Params stand deep inside rows, and what is too deep there can never be read again.
+const DEPTH_MAX: usize = 16;
+
+/// One thing that others want to know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Notice {
+    /// The same however often it is told, and however many hear it.
+    pub id: Uuid,
+    pub org: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+    pub about: About,
+    /// The ways it goes; all that are configured when none is named.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub targets: BTreeSet<Target>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum About {
+    /// How a launch ended.
+    Launch {
+        /// Such as `launch-success`.
+        event: String,
+        /// Which launch, and in which cloud.
+        launch: String,
+        provider: String,
+        /// One for each instance, or one with the error.
+        events: Vec<Value>,
+    },
+    /// Whether the cloud account behind a source can be used. Only the hosted platform wants to know.
+    SourceStatus {
+        /// The id of our application at the source, by which the platform knows it.
+        application: String,
+        is_available: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    Kafka,
+    Webhook,
+}
+
+impl Target {
+    pub(super) const ALL: [Target; 2] = [Target::Kafka, Target::Webhook];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Target::Kafka => "kafka",
+            Target::Webhook => "webhook",
+        }
+    }
+
+    /// The step that goes this way.
+    pub(super) fn step(self) -> &'static str {
+        match self {
+            Target::Kafka => super::to_kafka::NAME,
+            Target::Webhook => super::to_webhook::NAME,
+        }
+    }
+}
+
+impl Notice {
+    pub(super) fn goes_to(&self, target: Target) -> bool {
+        let is_meant = self.targets.is_empty() || self.targets.contains(&target);
+        is_meant && (target == Target::Kafka || matches!(self.about, About::Launch { .. }))
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        name("org", &self.org)?;
+        self.account.as_deref().map_or(Ok(()), |account| name("account", account))?;
+        match &self.about {
+            About::Launch { event, launch, provider, events } => {
+                name("about.event", event)?;
+                name("about.launch", launch)?;
+                name("about.provider", provider)?;
+                if events.len() > EVENTS_MAX {
+                    return Err(format!("about.events may have {EVENTS_MAX} entries and not more"));
+                }
+                if events.iter().any(|event| is_deeper(event, DEPTH_MAX)) {
+                    return Err(format!("about.events may be nested {DEPTH_MAX} times and not more"));
+                }
+            }
+            About::SourceStatus { application, error, .. } => {
+                name("about.application", application)?;
+                if error.as_ref().is_some_and(|error| error.chars().count() > ERROR_CHARS_MAX) {
+                    return Err(format!("about.error may have {ERROR_CHARS_MAX} characters and not more"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Goes into headers and keys as it is.
+fn name(field: &str, text: &str) -> Result<(), String> {
+    if (1..=NAME_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(format!("{field} must have 1 to {NAME_CHARS_MAX} visible ASCII characters without spaces"))
+}
+
+fn is_deeper(value: &Value, than: usize) -> bool {
+    match value {
+        Value::Array(items) => than == 0 || items.iter().any(|item| is_deeper(item, than - 1)),
+        Value::Object(map) => than == 0 || map.values().any(|item| is_deeper(item, than - 1)),
+        _ => false,
+    }
+}

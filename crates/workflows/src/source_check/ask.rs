@@ -1,0 +1,64 @@
+//! How a look at a source is asked for.
+
+use engine::store::Expect;
+use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+
+use super::{Params, SOURCE_CHECK, SourceCheck};
+use crate::launch::numbers;
+use crate::launch::params::Requester;
+use crate::launch::rejection::Rejection;
+
+/// A look that will be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Check {
+    pub operation: OperationId,
+    /// Somebody else had asked for it, and it is under way.
+    pub joined: bool,
+}
+
+/// How often to look again when somebody else has written the record in the meantime.
+const LOOKS_MAX: u32 = 5;
+
+/// Asks for a look at a source, or joins the one that is under way.
+pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Check, Rejection> {
+    let name = SourceCheck::resource(who, source_id);
+    let params = Params { requester: who.clone(), source_id: source_id.to_owned() };
+    let params = serde_json::to_value(&params).map_err(|error| internal(&error.to_string()))?;
+    for _ in 0..LOOKS_MAX {
+        let row = engine.resource(&name).await?;
+        let before = row.as_ref().map(numbers::read::<SourceCheck>).transpose()?;
+        // What others have not been told yet stays to be told.
+        let record = before.unwrap_or_else(|| SourceCheck {
+            requester: who.clone(),
+            source_id: source_id.to_owned(),
+            finding: None,
+            application: None,
+            notice: None,
+        });
+        let portrait = record.portrait().map_err(|error| internal(&error))?;
+        let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
+        let command = Command {
+            workflow: SOURCE_CHECK.to_owned(),
+            tenant: who.tenant(),
+            resource: Some(name.clone()),
+            params: params.clone(),
+            by: if who.user.is_empty() { who.tenant() } else { who.user.clone() },
+            idempotency_key: None,
+            queue: false,
+        };
+        let along = Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() };
+        match engine.accept(command, along).await {
+            Ok(accepted) => return Ok(Check { operation: accepted.id, joined: false }),
+            Err(SubmitError::Busy { operation }) => return Ok(Check { operation, joined: true }),
+            Err(SubmitError::Changed) => {}
+            Err(SubmitError::Invalid(message)) => return Err(Rejection::invalid("source_id", message)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Rejection::conflict("somebody else asks for the same look all the time; try again"))
+}
+
+fn internal(error: &str) -> Rejection {
+    tracing::error!(error, "a check of a source could not be accepted");
+    Rejection::new(500, "internal", "the check could not be accepted; the reason is in the log")
+}

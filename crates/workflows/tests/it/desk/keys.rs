@@ -1,0 +1,219 @@
+//! The public keys of an organisation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::{MemoryStore, Store};
+use engine::{Clock, Engine, Phase};
+use reqwest::Method;
+use serde_json::{Value, json};
+use testing::{Death, DyingStore, House, VirtualClock};
+use tokio::task::JoinHandle;
+use workflows::launch::params::Requester;
+use workflows::launch::pubkeys::{self, Pubkey};
+use workflows::launch::rejection::Rejection;
+
+use super::office::{Office, anna, bert, fields, key_line};
+use super::pausing_store::PausingStore;
+
+async fn create(engine: &Engine, who: &Requester, name: &str, number: u32) -> Result<Pubkey, Rejection> {
+    pubkeys::create(engine, who, name, &key_line(number)).await
+}
+
+/// An engine that has nothing to do but to keep keys.
+fn keeper(store: Arc<dyn Store>, clock: &Arc<VirtualClock>) -> Engine {
+    House::plan(store, Arc::clone(clock) as Arc<dyn Clock>).build()
+}
+
+#[tokio::test]
+async fn a_key_is_kept_listed_and_deleted() {
+    let office = Office::closed();
+    let body = format!("  {} anna@laptop\n", key_line(1));
+    let first = pubkeys::create(&office.engine, &anna(), " laptop ", &body).await.unwrap();
+    assert_eq!((first.record.name.as_str(), first.record.kind.as_str()), ("laptop", "ssh-ed25519"));
+    assert_eq!(first.record.body, format!("{} anna@laptop", key_line(1)));
+    let second = create(&office.engine, &anna(), "desktop", 2).await.unwrap();
+    assert_eq!(pubkeys::get(&office.engine, &anna(), first.number).await.unwrap(), first);
+    assert_eq!(pubkeys::get(&office.engine, &bert(), first.number).await.unwrap_err().status, 404);
+    let page = pubkeys::list(&office.engine, &anna(), 1, 1).await.unwrap();
+    assert_eq!((page.keys, page.total), (vec![second], 2));
+    let gone = pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await.unwrap();
+    assert_eq!(gone.warnings, [""; 0]);
+    assert_eq!(pubkeys::get(&office.engine, &anna(), first.number).await.unwrap_err().status, 404);
+    let again = pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await;
+    assert_eq!(again.unwrap_err().status, 404);
+    // The number stays with the key.
+    let back = create(&office.engine, &anna(), "laptop", 1).await.unwrap();
+    assert_eq!(back.number, first.number);
+}
+
+#[tokio::test]
+async fn neither_a_key_nor_a_name_is_there_twice_in_one_organisation() {
+    let office = Office::closed();
+    let first = create(&office.engine, &anna(), "laptop", 1).await.unwrap();
+    let same_key = create(&office.engine, &anna(), "other", 1).await.unwrap_err();
+    assert_eq!(
+        (same_key.status, same_key.code, same_key.field.as_deref()),
+        (422, "duplicate_pubkey", Some("body"))
+    );
+    assert!(same_key.message.contains(&first.number.to_string()), "{same_key:?}");
+    let same_name = create(&office.engine, &anna(), "laptop", 2).await.unwrap_err();
+    assert_eq!((same_name.status, same_name.field.as_deref()), (422, Some("name")));
+    create(&office.engine, &bert(), "laptop", 1).await.unwrap();
+    // A name is free once its key is gone.
+    pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await.unwrap();
+    create(&office.engine, &anna(), "laptop", 2).await.unwrap();
+    assert_eq!(create(&office.engine, &anna(), "laptop", 1).await.unwrap_err().status, 422);
+    create(&office.engine, &anna(), "old laptop", 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_key_is_refused_with_its_field() {
+    let office = Office::closed();
+    for (name, body, expected) in [
+        ("", key_line(1), &["name"][..]),
+        ("a\tb", key_line(1), &["name"]),
+        ("schlüssel", key_line(1), &["name"]),
+        ("a", "ssh-ed25519 AAAA".to_owned(), &["body"]),
+        ("", "-----BEGIN OPENSSH PRIVATE KEY-----".to_owned(), &["name", "body"]),
+    ] {
+        let rejection = pubkeys::create(&office.engine, &anna(), name, &body).await.unwrap_err();
+        assert_eq!((rejection.status, fields(&rejection)), (400, expected.to_vec()), "{rejection:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_one_gets_the_name_and_one_gets_the_key() {
+    for round in 0..20_u32 {
+        let office = Arc::new(Office::closed());
+        let names: Vec<_> = (1..=8)
+            .map(|number| {
+                let office = Arc::clone(&office);
+                tokio::spawn(async move { create(&office.engine, &anna(), "laptop", number).await })
+            })
+            .collect();
+        let keys: Vec<_> = (1..=8)
+            .map(|number| {
+                let office = Arc::clone(&office);
+                let name = format!("key {number}");
+                tokio::spawn(async move { create(&office.engine, &bert(), &name, 1).await })
+            })
+            .collect();
+        for (asking, who) in [(names, anna()), (keys, bert())] {
+            let mut made = 0;
+            for asked in asking {
+                match asked.await.unwrap() {
+                    Ok(_) => made += 1,
+                    Err(rejection) => assert_eq!(rejection.status, 422, "{rejection:?}"),
+                }
+            }
+            let listed = pubkeys::list(&office.engine, &who, 10, 0).await.unwrap();
+            assert_eq!((made, listed.total), (1, 1), "round {round}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_name_that_was_claimed_by_a_process_that_died_is_free_after_a_moment() {
+    let clock = Arc::new(VirtualClock::seeded(1));
+    let truth: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let dying = keeper(Arc::new(DyingStore::new(Arc::clone(&truth), Death::Before(1))), &clock);
+    assert_eq!(create(&dying, &anna(), "laptop", 1).await.unwrap_err().status, 503);
+    let engine = keeper(truth, &clock);
+    assert_eq!(create(&engine, &anna(), "laptop", 2).await.unwrap_err().status, 422);
+    tokio::time::advance(Duration::from_secs(31)).await;
+    create(&engine, &anna(), "laptop", 2).await.unwrap();
+    create(&engine, &anna(), "old laptop", 1).await.unwrap();
+}
+
+/// A process that has claimed the name for the first key and pauses for very long before it writes the key.
+async fn paused_after_its_claim(
+    truth: &Arc<dyn Store>,
+    clock: &Arc<VirtualClock>,
+) -> (Arc<PausingStore>, JoinHandle<Result<Pubkey, Rejection>>) {
+    let slow = Arc::new(PausingStore::new(Arc::clone(truth), 1));
+    let engine = keeper(slow.clone(), clock);
+    let first = tokio::spawn(async move { create(&engine, &anna(), "laptop", 1).await });
+    slow.until_paused().await;
+    tokio::time::advance(Duration::from_secs(31)).await;
+    (slow, first)
+}
+
+/// The name has one key, now and later.
+async fn belongs_to(truth: Arc<dyn Store>, clock: &Arc<VirtualClock>, winner: &Pubkey) {
+    let engine = keeper(truth, clock);
+    for _ in 0..2 {
+        let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
+        assert_eq!(listed.keys, std::slice::from_ref(winner));
+        assert_eq!(create(&engine, &anna(), "laptop", 3).await.unwrap_err().status, 422);
+        tokio::time::advance(Duration::from_secs(31)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_too_late_does_not_get_a_name_that_another_has_by_now() {
+    let (clock, truth) = (Arc::new(VirtualClock::seeded(1)), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let (slow, first) = paused_after_its_claim(&truth, &clock).await;
+    let second = create(&keeper(Arc::clone(&truth), &clock), &anna(), "laptop", 2).await.unwrap();
+    slow.go_on();
+    assert_eq!(first.await.unwrap().unwrap_err().status, 422);
+    belongs_to(truth, &clock, &second).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_a_name_over_gives_it_back_when_its_key_is_there_after_all() {
+    let (clock, truth) = (Arc::new(VirtualClock::seeded(1)), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let (slow, first) = paused_after_its_claim(&truth, &clock).await;
+    // The second has seen that the claim has no key, and pauses before it takes the name over.
+    let other = Arc::new(PausingStore::new(Arc::clone(&truth), 0));
+    let engine = keeper(other.clone(), &clock);
+    let second = tokio::spawn(async move { create(&engine, &anna(), "laptop", 2).await });
+    other.until_paused().await;
+    slow.go_on();
+    let first = first.await.unwrap().unwrap();
+    other.go_on();
+    assert_eq!(second.await.unwrap().unwrap_err().status, 422);
+    belongs_to(truth, &clock, &first).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deleting_a_key_deletes_the_key_pairs_that_launches_uploaded() {
+    let office = Office::open().await;
+    let form = office.form(&anna()).await;
+    let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
+    for _ in 0..2 {
+        let accepted = office.launch(&anna(), &form, None).await.unwrap();
+        let ended = office.ended(accepted.operation).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    }
+    assert_eq!(office.standing("key_pair").await, 1);
+    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
+    assert_eq!(deleted.warnings, [""; 0]);
+    assert_eq!((office.standing("key_pair").await, office.standing("instance").await), (0, 2));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warning() {
+    let office = Office::open().await;
+    let form = office.form(&anna()).await;
+    let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
+    let accepted = office.launch(&anna(), &form, None).await.unwrap();
+    office.ended(accepted.operation).await;
+    let theirs = create(&office.engine, &bert(), "the same", 1).await.unwrap();
+    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
+    assert!(
+        deleted.warnings.len() == 1 && deleted.warnings[0].contains("another organisation"),
+        "{deleted:?}"
+    );
+    assert_eq!(office.standing("key_pair").await, 1);
+
+    pubkeys::delete(&office.launches, &office.engine, &bert(), theirs.number).await.unwrap();
+    let back = create(&office.engine, &anna(), "again", 1).await.unwrap();
+    let fault = json!({"system": "ec2", "kind": "error", "status": 503, "times": 0});
+    office.call(Method::POST, "/faults", &fault).await;
+    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), back.number).await.unwrap();
+    assert!(deleted.warnings.len() == 1 && deleted.warnings[0].contains("us-east-1"), "{deleted:?}");
+    office.call(Method::DELETE, "/faults", &Value::Null).await;
+    assert_eq!(office.standing("key_pair").await, 1);
+    assert_eq!(pubkeys::get(&office.engine, &anna(), back.number).await.unwrap_err().status, 404);
+}

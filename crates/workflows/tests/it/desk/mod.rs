@@ -1,0 +1,12 @@
+//! The desk in front of launches: what it lets in, what it turns away and why, and what it knows.
+
+mod accept;
+mod accounts;
+mod give;
+mod hints;
+mod inventory;
+mod keys;
+mod office;
+mod pausing_store;
+mod source_check;
+mod sources;

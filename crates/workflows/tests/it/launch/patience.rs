@@ -1,0 +1,114 @@
+//! How long launches wait, with the settings that everybody has: hours go by in a moment.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::store::{MemoryStore, Store};
+use engine::{Clock, Phase, Settings, Timestamp, Verb};
+use testing::{House, VirtualClock};
+use workflows::launch::accounts::{AccountBook, DefaultSource};
+use workflows::launch::cloud::Category;
+use workflows::launch::params::Asked;
+use workflows::launch::profile::AfterPivot;
+use workflows::launch::status::{Stage, View};
+use workflows::launch::{self, LaunchSettings, Launches};
+use workflows::notice::{self, Notices};
+
+use super::cloud::Cloud;
+use super::site::{Begun, begin, launch_only, view};
+
+struct Scene {
+    cloud: Arc<Cloud>,
+    clock: Arc<VirtualClock>,
+    house: House,
+}
+
+impl Scene {
+    async fn open() -> Scene {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let accounts = AccountBook::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+        let cloud = Arc::new(Cloud::default());
+        let launches = Launches::new(accounts, Arc::clone(&store), LaunchSettings::default());
+        let launches = Arc::new(launches.with_provider(Arc::clone(&cloud) as _));
+        let clock = Arc::new(VirtualClock::seeded(7));
+        // Nobody is in a hurry here: looking for work every few milliseconds would make hours long.
+        let (poll, lease) = (Duration::from_secs(60), Duration::from_secs(600));
+        let settings = Settings { poll, lease, ..Settings::default() };
+        let builder = House::plan(store, Arc::clone(&clock) as _)
+            .settings(settings)
+            .workflow(launch::plan(&launches))
+            .workflow(notice::plan(&Notices::none()));
+        Scene { cloud, clock, house: House::open(builder, None).await }
+    }
+
+    async fn begin(&self, asked: &Asked) -> (Begun, Timestamp) {
+        (begin(&self.house, asked).await, self.clock.now())
+    }
+
+    async fn rests(&self, begun: Begun) -> View {
+        loop {
+            let view = view(&self.house, begun).await;
+            if view.stage.is_over() {
+                return view;
+            }
+            self.clock.sleep(Duration::from_secs(1)).await;
+        }
+    }
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test(start_paused = true)]
+async fn capacity_is_waited_for_half_an_hour() {
+    let scene = Scene::open().await;
+    scene.cloud.fail_create(Some(Category::Capacity));
+    let (begun, began) = scene.begin(&launch_only(1)).await;
+    let view = scene.rests(begun).await;
+    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Failed, (0, 0)));
+    let took = scene.clock.now().since(began);
+    assert!(took > HOUR / 3 && took < HOUR * 2 / 3, "{took:?}");
+    assert!((20..120).contains(&scene.cloud.creates()), "{} calls", scene.cloud.creates());
+    scene.house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn addresses_are_waited_for_five_minutes() {
+    for (after_pivot, stage, standing) in [
+        (AfterPivot::Forward, Stage::SucceededWithWarnings, (2, 1)),
+        (AfterPivot::Rollback, Stage::Failed, (0, 0)),
+    ] {
+        let scene = Scene::open().await;
+        scene.cloud.give_no_addresses();
+        let mut asked = launch_only(2);
+        asked.profile.after_pivot = after_pivot;
+        let (begun, began) = scene.begin(&asked).await;
+        let view = scene.rests(begun).await;
+        assert_eq!((view.stage, scene.cloud.standing()), (stage, standing));
+        let took = scene.clock.now().since(began).as_secs();
+        assert!((300..330).contains(&took), "{took}");
+        scene.house.close().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_on_the_way_back_may_last_for_hours_and_then_needs_a_person() {
+    for (lasts, stage) in [(HOUR * 5, Stage::Cancelled), (HOUR * 7, Stage::FailedDirty)] {
+        let scene = Scene::open().await;
+        scene.cloud.give_no_addresses();
+        scene.cloud.fail_delete(Some(Category::Network));
+        let (begun, _) = scene.begin(&launch_only(1)).await;
+        scene.house.until(begun.id, |phase| phase == Phase::Waiting).await;
+        scene.house.engine.ask(begun.id, Verb::Cancel, "anna", "").await.unwrap();
+        scene.clock.sleep(lasts).await;
+        scene.cloud.fail_delete(None);
+        let view = scene.rests(begun).await;
+        assert_eq!(view.stage, stage);
+        assert_eq!(view.record.state.leftovers.len(), usize::from(stage == Stage::FailedDirty));
+        if stage == Stage::FailedDirty {
+            scene.house.engine.ask(begun.id, Verb::Retry, "operator", "").await.unwrap();
+            scene.house.finished(begun.id).await;
+        }
+        assert_eq!(scene.cloud.standing(), (0, 0));
+        scene.house.close().await;
+    }
+}
