@@ -7,7 +7,8 @@ use engine::Engine;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use workflows::launch::hints::{self, Heard, HintError};
-use workflows::launch::outbox;
+use workflows::launch::outbox::{self, SweepError};
+use workflows::source_check;
 
 use crate::compose::Events;
 
@@ -60,13 +61,19 @@ async fn hear(engine: &Engine, graveyard: &Producer, received: &Received) {
     }
 }
 
-/// Hands on what launches left for others until the process stops.
+async fn tell(engine: &Engine) -> Result<(), SweepError> {
+    outbox::sweep(engine).await?;
+    source_check::sweep(engine).await?;
+    Ok(())
+}
+
+/// Hands on what launches and looks at sources left for others until the process stops.
 pub(crate) async fn keep_telling(engine: Engine, closing: CancellationToken) {
     loop {
-        let pause = match outbox::sweep(&engine).await {
-            Ok(_) => OUTBOX_PAUSE,
+        let pause = match tell(&engine).await {
+            Ok(()) => OUTBOX_PAUSE,
             Err(error) => {
-                warn!(%error, "notices of launches wait");
+                warn!(%error, "notices wait");
                 OUTBOX_PAUSE_AFTER_ERROR
             }
         };

@@ -23,9 +23,9 @@ use crate::client::Address;
 pub(crate) use error::LaunchingError;
 pub(crate) use image::Image;
 pub(crate) use inventory::Item;
-pub(crate) use launch::{Instance, Launch, Step};
 #[cfg(test)]
-pub(crate) use launch::tests;
+pub(crate) use launch::tests::launch as launch_with;
+pub(crate) use launch::{Instance, Launch, Step};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// Longer than any answer takes, also one that waits for something new.
@@ -118,7 +118,12 @@ impl Door {
     }
 
     /// The launch when it is another version than the one that we have, or nothing after a while.
-    pub(crate) async fn look(&self, name: &str, has: Option<&str>, wait: Duration) -> Answered<Option<Version>> {
+    pub(crate) async fn look(
+        &self,
+        name: &str,
+        has: Option<&str>,
+        wait: Duration,
+    ) -> Answered<Option<Version>> {
         let mut request = self.request(Method::GET, &["launches", name])?;
         if let Some(etag) = has {
             request = request.header(IF_NONE_MATCH, etag).query(&[("wait", format!("{}s", wait.as_secs()))]);
@@ -314,7 +319,8 @@ mod tests {
 
     #[test]
     fn a_name_stays_one_segment_whatever_it_contains() {
-        let url = |base: &str, name| joined(&base.parse().unwrap(), &["launches", name]).map(String::from).ok();
+        let url =
+            |base: &str, name| joined(&base.parse().unwrap(), &["launches", name]).map(String::from).ok();
         assert_eq!(url("http://h:1", "7").as_deref(), Some("http://h:1/api/provisioning/v1/launches/7"));
         let odd = url("http://h:1/base/", "a/b?c");
         assert_eq!(odd.as_deref(), Some("http://h:1/base/api/provisioning/v1/launches/a%2Fb%3Fc"));

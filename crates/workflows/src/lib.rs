@@ -28,4 +28,5 @@ pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
         .workflow(serverless::delete::plan(drivers))
         .workflow(launch::plan(&drivers.launches))
         .workflow(notice::plan(&drivers.notices))
+        .workflow(source_check::plan(&drivers.launches))
 }

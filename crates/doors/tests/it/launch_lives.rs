@@ -237,8 +237,23 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     for early in [path.as_str(), &path, "/launches/00000000-0000-7000-8000-000000000000/image-ready"] {
         assert_eq!(call(early, now, SECRET, "{}").await.status, StatusCode::ACCEPTED.as_u16());
     }
-    assert_eq!(world.get(&format!("/launches/{id}")).await.json["state"], "building");
-    let compose = world.get(&format!("/launches/{id}")).await.json["build"]["compose"].clone();
+    let mut state = Value::Null;
+    for _ in 0..5000 {
+        state = world.get(&format!("/launches/{id}")).await.json["state"].clone();
+        if state == "building" {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(state, "building");
+    let mut compose = Value::Null;
+    for _ in 0..5000 {
+        compose = world.get(&format!("/launches/{id}")).await.json["build"]["compose"].clone();
+        if compose.is_string() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
     world.turn(&format!("/image-builder/composes/{}/release", compose.as_str().unwrap()), &json!({})).await;
     let said = json!({"compose_id": compose}).to_string();
     // Nobody polls under this profile, so it takes a callback after the build is over.

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -12,9 +11,9 @@ use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use doors::launch::{AzureOffering, BASE, BuildInfo, LaunchDoor, Networks, Permissions, Probe, Service};
-use doors::{Bearers, Caller, Denied, DoorSettings, Doors, Member, Meter, tokens};
-use engine::prelude::{ExposeSecret, async_trait};
+use doors::launch::{AzureOffering, BASE, BuildInfo, LaunchDoor, Networks, Probe, Service};
+use doors::{DoorSettings, Doors, Meter, tokens};
+use engine::prelude::ExposeSecret;
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Role};
 use sandbox::Sandbox;
@@ -22,10 +21,9 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 use workflows::launch::accounts::{AccountBook, DefaultSource};
-use workflows::launch::params::Requester;
-use workflows::launch::rbac::Permission;
 use workflows::launch::{LaunchSettings, Launches};
 
+use crate::launch_people::{Answering, Granting, Issuer};
 use crate::shaky_store::ShakyStore;
 use crate::world::{TurnedClock, settings};
 
@@ -42,67 +40,6 @@ pub(crate) struct LaunchWorld {
     pub(crate) rbac: Arc<Granting>,
     pub(crate) router: Router,
     tokens: BTreeMap<Role, String>,
-}
-
-/// Grants what a test says, to users by their name.
-#[derive(Default)]
-pub(crate) struct Granting {
-    by_user: Mutex<BTreeMap<String, Vec<Permission>>>,
-    pub(crate) asked: AtomicU32,
-    pub(crate) is_down: AtomicBool,
-}
-
-impl Granting {
-    pub(crate) fn grant(&self, user: &str, permissions: &[&str]) {
-        let parsed = permissions.iter().map(|text| Permission::parse(text).unwrap()).collect();
-        self.by_user.lock().unwrap().insert(user.to_owned(), parsed);
-    }
-}
-
-#[async_trait]
-impl Permissions for Granting {
-    async fn of(&self, identity_header: &str) -> Result<Vec<Permission>, String> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        if self.is_down.load(Ordering::SeqCst) {
-            return Err("connection to 10.0.0.9 refused".into());
-        }
-        let document: Value = serde_json::from_slice(&STANDARD.decode(identity_header).unwrap()).unwrap();
-        let user = document["identity"]["user"]["username"].as_str().unwrap_or_default();
-        Ok(self.by_user.lock().unwrap().get(user).cloned().unwrap_or_default())
-    }
-}
-
-/// An issuer whose tokens are JSON that says what they say.
-struct Issuer;
-
-#[async_trait]
-impl Bearers for Issuer {
-    async fn verify(&self, _token: &str) -> Result<Caller, Denied> {
-        Err(Denied::Refused("not at this door".into()))
-    }
-
-    async fn member(&self, token: &str) -> Result<Member, Denied> {
-        let decoded =
-            STANDARD.decode(token).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-        let claims = decoded.ok_or_else(|| Denied::Refused("this is no token".into()))?;
-        let texts = |value: &Value| -> Option<Vec<String>> { serde_json::from_value(value.clone()).ok() };
-        let roles = texts(&claims["roles"]).unwrap_or_default();
-        Ok(Member {
-            name: "oidc:jane".into(),
-            roles: roles.iter().map(|role| role.parse().unwrap()).collect(),
-            org: claims["org"].as_str().map(str::to_owned),
-            permissions: texts(&claims["permissions"]),
-        })
-    }
-}
-
-struct Answering(bool);
-
-#[async_trait]
-impl Probe for Answering {
-    async fn ready(&self, _who: &Requester) -> Result<(), String> {
-        if self.0 { Ok(()) } else { Err("no route to 10.0.0.9".into()) }
-    }
 }
 
 pub(crate) async fn launch_world() -> LaunchWorld {

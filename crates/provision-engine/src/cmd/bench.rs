@@ -4,6 +4,7 @@ mod base;
 mod desk;
 mod goals;
 mod history;
+mod launch;
 mod load;
 mod measure;
 mod player;
@@ -35,7 +36,8 @@ use target::Target;
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  provision-engine bench\n  provision-engine bench --store sqlite --quick -o json\n  \
-                  provision-engine bench --figures runtimes\n  provision-engine bench --figures serverless --store sqlite"
+                  provision-engine bench --figures runtimes\n  provision-engine bench --figures serverless --store sqlite\n  \
+                  provision-engine bench --figures launch --quick"
 )]
 pub(crate) struct BenchArgs {
     /// Which databases to measure
@@ -46,7 +48,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "URL", env = "PROVISION_ENGINE_BENCH_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
 
-    /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, or all of it
+    /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, launches, or all of it
     #[arg(long, value_enum, default_value = "all")]
     figures: Figures,
 
@@ -73,6 +75,14 @@ pub(crate) struct BenchArgs {
     /// How many serverless runtimes to make in each round
     #[arg(long, value_name = "N")]
     serverless: Option<usize>,
+
+    /// How many launches to make in each round
+    #[arg(long, value_name = "N")]
+    launches: Option<usize>,
+
+    /// How many launches to let wait for slow builds
+    #[arg(long, value_name = "N")]
+    launches_waiting: Option<usize>,
 
     /// How many runtimes to let wait for a slow Provisioner
     #[arg(long, value_name = "N")]
@@ -103,6 +113,7 @@ enum Figures {
     Engine,
     Runtimes,
     Serverless,
+    Launch,
     All,
 }
 
@@ -120,6 +131,7 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
         match part {
             Part::Await => runtimes::play(file, url, count).await?,
             Part::Offer => serverless::play(file, url).await?,
+            Part::Linger => launch::play(file, url, count).await?,
             part => recovery::play(part, file, url, count).await?,
         }
         return Ok(Exit::GOOD);
@@ -141,6 +153,9 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
         if args.figures.include(Figures::Serverless) {
             report.serverless.push(serverless::measure(target, &effort).await?);
         }
+        if args.figures.include(Figures::Launch) {
+            report.launches.push(launch::measure(target, &effort).await?);
+        }
         if args.figures.include(Figures::Engine) {
             report.databases.push(measure::measure(target, &effort).await?);
         }
@@ -148,6 +163,7 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
     report.goals = goals::judge(&report.databases);
     report.goals.extend(goals::judge_runtimes(&report.runtimes));
     report.goals.extend(goals::judge_serverless(&report.serverless));
+    report.goals.extend(goals::judge_launches(&report.launches));
     output::print(global.output, &report)?;
     Ok(Exit::GOOD)
 }

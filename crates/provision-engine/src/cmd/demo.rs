@@ -191,6 +191,7 @@ fn how_to_go_on() -> String {
            {program} serve --sandbox\n  \
            {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
            PROVISION_ENGINE_ONE_PASSWORD=cognitpass {program} serverless create --faas Function --user cognit --wait\n  \
+           {program} launch --distribution rhel-9 --source sandbox --type t3.small --key ~/.ssh/id_ed25519.pub --wait\n  \
            {program} operations submit demo.hello --param name=You --watch\n  \
            {program} operations submit demo.hello --count 1000 --wait\n  \
            docs/guide/add-a-step.md shows how to add a step of your own"
@@ -227,10 +228,11 @@ mod tests {
         assert_eq!(wrong.expected().greeted.len(), 0);
         let good = |workflow| report(story(workflow, Ending::Succeeded, Ending::Succeeded, Phase::Succeeded));
         assert_eq!(good(GREETING).expected().greeted, [Uuid::nil().simple().to_string()].into());
-        for (workflow, what) in
-            [(PROVISION, "0 runtimes were made where 1"), (CREATE, "0 documents were made where 1"),
-             (LAUNCH, "0 instances were made where 2")]
-        {
+        for (workflow, what) in [
+            (PROVISION, "0 runtimes were made where 1"),
+            (CREATE, "0 documents were made where 1"),
+            (LAUNCH, "0 instances were made where 2"),
+        ] {
             let told = good(workflow).complaint().unwrap_or_default();
             assert_eq!(told, format!("{what} were asked for"));
         }

@@ -14,8 +14,21 @@ use crate::output::{self, Answer, Cell, Table, age};
 
 /// The columns of the table for other programs.
 const COLUMNS: [&str; 15] = [
-    "launch", "reservation", "launch_state", "instance", "state", "provider", "source", "region", "type", "name",
-    "image", "public_ipv4", "public_dns", "private_ipv4", "launched_at",
+    "launch",
+    "reservation",
+    "launch_state",
+    "instance",
+    "state",
+    "provider",
+    "source",
+    "region",
+    "type",
+    "name",
+    "image",
+    "public_ipv4",
+    "public_dns",
+    "private_ipv4",
+    "launched_at",
 ];
 
 const EXAMPLES: &str = "\
@@ -78,8 +91,13 @@ struct Inventory {
 impl Answer for Inventory {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
-        let mut columns = vec!["INSTANCE", "STATE", "PROVIDER", "REGION", "TYPE", "NAME", "PUBLIC IP", "LAUNCHED"];
-        columns.extend(if is_wide { vec!["LAUNCH", "SOURCE", "IMAGE", "PUBLIC DNS", "PRIVATE IP"] } else { vec![] });
+        let mut columns =
+            vec!["INSTANCE", "STATE", "PROVIDER", "REGION", "TYPE", "NAME", "PUBLIC IP", "LAUNCHED"];
+        columns.extend(if is_wide {
+            vec!["LAUNCH", "SOURCE", "IMAGE", "PUBLIC DNS", "PRIVATE IP"]
+        } else {
+            vec![]
+        });
         let mut table = Table::new(columns);
         for item in &self.items {
             let name = Cell::maybe(item.name.as_deref());

@@ -78,6 +78,14 @@ pub(crate) struct LaunchArgs {
     /// Do not ask whether it is meant after the questions
     #[arg(long, short)]
     yes: bool,
+    #[command(flatten)]
+    waiting: WaitArgs,
+    #[command(flatten)]
+    org: OrgArgs,
+}
+
+#[derive(Debug, Args)]
+struct WaitArgs {
     /// Wait until it is over; exit code 3 when it failed [default: on a terminal]
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
@@ -87,8 +95,13 @@ pub(crate) struct LaunchArgs {
     /// How long to wait at most; exit code 4 when the time is over
     #[arg(long, value_name = "TIME", default_value_t = LIMIT)]
     timeout: Period,
-    #[command(flatten)]
-    org: OrgArgs,
+}
+
+impl WaitArgs {
+    /// Nobody waits for parameters that they are to give themselves, unless they say so.
+    fn waits(&self, draft: &Draft) -> bool {
+        self.wait || (!self.no_wait && !draft.is_deferred() && std::io::stderr().is_terminal())
+    }
 }
 
 pub(in crate::cmd) fn providers() -> PossibleValuesParser {
@@ -112,12 +125,12 @@ pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
         // Before the wait, so that a wait that is broken off has said what it waited for.
         output::data(&name)?;
     }
-    if !waits(args, &draft) {
+    if !args.waiting.waits(&draft) {
         accepted(global, &launch, draft.is_deferred())?;
         return Ok(Exit::GOOD);
     }
     note(format!("launch {name} is accepted"));
-    let follow = Follow { name: &name, before: None, limit: Some(args.timeout) };
+    let follow = Follow { name: &name, before: None, limit: Some(args.waiting.timeout) };
     match follow.to_the_end(&mut door, &mut Teller::new()).await? {
         Ended::With(over) => conclude(global, &over),
         Ended::Left(exit) => {
@@ -139,14 +152,12 @@ async fn submit(door: &Door, draft: &Draft, key: Option<&str>) -> Result<Launch>
     let key = key.map_or_else(new_key, str::to_owned);
     let launched = door.create(&body, &key).await;
     if launched.as_ref().is_err_and(LaunchingError::is_open) {
-        note(format!("the launch may be on its way: ask for the same with --idempotency-key {}", printable(&key)));
+        note(format!(
+            "the launch may be on its way: ask for the same with --idempotency-key {}",
+            printable(&key)
+        ));
     }
     Ok(launched?)
-}
-
-/// Nobody waits for parameters that they are to give themselves.
-fn waits(args: &LaunchArgs, draft: &Draft) -> bool {
-    args.wait || (!args.no_wait && !draft.is_deferred() && std::io::stderr().is_terminal())
 }
 
 fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {

@@ -47,7 +47,7 @@ enum LaunchesCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Watch(watch::WatchArgs),
-    Parameters(parameters::GiveArgs),
+    Parameters(Box<parameters::GiveArgs>),
     Cancel(cancel::CancelArgs),
     /// Start a launch again that failed or was cancelled, or make one that waits try at once
     #[command(after_help = "Examples:\n  provision-engine launches retry ID --wait")]

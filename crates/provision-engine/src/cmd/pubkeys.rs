@@ -172,7 +172,7 @@ async fn find(door: &Door, given: &str) -> Result<Pubkey> {
     if let Ok(id) = given.parse() {
         return Ok(door.pubkey(id).await?);
     }
-    key_named(door, given)
-        .await?
-        .with_context(|| format!("no public key is called {given}; `provision-engine pubkeys list` shows them"))
+    key_named(door, given).await?.with_context(|| {
+        format!("no public key is called {given}; `provision-engine pubkeys list` shows them")
+    })
 }

@@ -3,10 +3,10 @@
 /// Lines of cells, with the ends of lines that the standard wants.
 pub(crate) fn write(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let header = header.iter().map(|&title| title.to_owned()).collect();
-    std::iter::once(header).chain(rows).map(line).collect()
+    std::iter::once(header).chain(rows).map(|cells| line(&cells)).collect()
 }
 
-fn line(cells: Vec<String>) -> String {
+fn line(cells: &[String]) -> String {
     let cells: Vec<String> = cells.iter().map(|text| cell(text)).collect();
     cells.join(",") + "\r\n"
 }

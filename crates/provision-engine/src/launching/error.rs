@@ -70,13 +70,6 @@ impl LaunchingError {
         }
     }
 
-    pub(crate) fn code(&self) -> Option<&str> {
-        match self {
-            LaunchingError::Refused(refusal) => Some(&refusal.code),
-            _ => None,
-        }
-    }
-
     /// Whether asking for the same a moment later may have a good answer.
     pub(crate) fn may_heal(&self) -> bool {
         match self {
@@ -188,7 +181,12 @@ mod tests {
             body[key] = value.clone();
         }
         let server = "http://127.0.0.1:1".parse().unwrap();
-        LaunchingError::refused(&server, StatusCode::from_u16(status).unwrap(), body.to_string().as_bytes(), false)
+        LaunchingError::refused(
+            &server,
+            StatusCode::from_u16(status).unwrap(),
+            body.to_string().as_bytes(),
+            false,
+        )
     }
 
     #[test]
@@ -204,7 +202,11 @@ mod tests {
             (504, Exit::ERROR, true, true),
         ] {
             let error = refused(status, &json!({}));
-            assert_eq!((error.exit(), error.may_heal(), error.is_open()), (exit, may_heal, is_open), "{status}");
+            assert_eq!(
+                (error.exit(), error.may_heal(), error.is_open()),
+                (exit, may_heal, is_open),
+                "{status}"
+            );
         }
     }
 

@@ -130,7 +130,8 @@ impl Launch {
             "compose" => Some(format!("build {}", member("id")?)),
             "build" => {
                 let names = [member("distribution"), member("architecture"), member("image_name")];
-                Some(names.into_iter().flatten().collect::<Vec<_>>().join(" ")).filter(|text| !text.is_empty())
+                Some(names.into_iter().flatten().collect::<Vec<_>>().join(" "))
+                    .filter(|text| !text.is_empty())
             }
             _ => None,
         }
@@ -208,7 +209,9 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_known_is_kept_for_scripts() {
-        let shown = launch(&json!({"news": {"a": 1}, "instances": [{"instance_id": "i", "state": "running", "x": 2}]}));
+        let shown = launch(
+            &json!({"news": {"a": 1}, "instances": [{"instance_id": "i", "state": "running", "x": 2}]}),
+        );
         let again = serde_json::to_value(&shown).unwrap();
         assert_eq!((&again["news"]["a"], &again["instances"][0]["x"]), (&json!(1), &json!(2)));
         assert_eq!((shown.parameter("amount").as_deref(), shown.parameter("name")), (Some("2"), None));
@@ -217,9 +220,11 @@ pub(crate) mod tests {
 
     #[test]
     fn only_what_is_the_name_of_a_host_becomes_part_of_a_command() {
-        let instance = |address: &str| json!({
-            "instance_id": "i", "state": "running", "detail": {"public_ipv4": address},
-        });
+        let instance = |address: &str| {
+            json!({
+                "instance_id": "i", "state": "running", "detail": {"public_ipv4": address},
+            })
+        };
         let shown = launch(&json!({
             "instances": [instance("10.0.0.1"), instance("$(reboot)"), instance("-oProxyCommand=x"), instance("")],
         }));

@@ -51,6 +51,22 @@ fn the_demonstration_makes_runtimes_once_and_leaves_none() {
 }
 
 #[test]
+fn the_demonstration_launches_what_it_built_and_takes_back_what_failed() {
+    let ran = Place::new().expect(0, &["demo", "-o", "json"]);
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    let ledger = &report["ledger"];
+    assert_eq!(ledger["images"]["made"], 1, "{report}");
+    assert_eq!(ledger["instances"], json!({"made": 2, "taken_back": 0, "standing": 2, "repeats": 0}));
+    assert_eq!(ledger["key_pairs"], json!({"made": 2, "taken_back": 1, "standing": 1, "repeats": 0}));
+    let told = report["operations"].as_array().unwrap().iter().filter(|one| one["workflow"] == "launch");
+    let told: Vec<(&Value, &Value)> = told.map(|one| (&one["name"], &one["phase"])).collect();
+    assert_eq!(told, [(&json!("Apollo"), &json!("succeeded")), (&json!("Icarus"), &json!("undone"))]);
+    assert!(ran.err.contains("building, "), "the build is not seen to go on: {}", ran.err);
+    assert_eq!(ran.err.matches(" answers at 127.").count(), 2, "{}", ran.err);
+    assert!(ran.err.contains("VcpuLimitExceeded"), "{}", ran.err);
+}
+
+#[test]
 fn the_demonstration_shows_that_there_is_a_kubeconfig_and_not_the_kubeconfig() {
     let ran = Place::new().expect(0, &["demo", "--log-level", "debug"]);
     assert!(ran.err.contains("a kubeconfig of"), "{}", ran.err);

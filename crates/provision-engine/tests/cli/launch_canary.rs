@@ -11,7 +11,7 @@ use crate::stage::{Place, Sandbox, Server, until};
 
 const CANARY: &str = "kanarie";
 const CANARY_IN_HEX: &str = "6b616e61726965";
-/// Of the keys that the sandbox knows.
+/// Of the engine's own keys at the sandbox.
 const KEY_SECRET: &str = "sandbox-secret";
 const ROLE: &str = "arn:aws:iam::123456789012:role/guarded";
 
@@ -103,9 +103,9 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     let guarded = source(&json!({
         "name": "guarded", "provider": "aws", "arn": ROLE, "external_id": canary("id"),
     }));
-    let keyed = source(&json!({
+    source(&json!({
         "name": "keyed", "provider": "aws", "access_key_id": format!("AKIA{ACCOUNT}"),
-        "secret_access_key": KEY_SECRET,
+        "secret_access_key": canary("key"),
     }));
 
     // Without a callback that is signed as it should be it would wait forever.
@@ -114,7 +114,7 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     let called_back = customer.launch("called-back", &called_back, Fate::Lucky);
     customer.ended(&called_back);
 
-    let mut late = secret_order(&keyed);
+    let mut late = secret_order(&guarded);
     let parameters = late["parameters"].take();
     let late = customer.launch("late", &late, Fate::Lucky);
     let path = format!("{BASE}/launches/{}/parameters", late.launch);
@@ -123,14 +123,13 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     silent("an answer to parameters", &text);
     customer.ended(&late);
 
-    let quoted = format!("Invalid user data: #!/bin/sh\necho {}\n", canary("data"));
-    let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": quoted});
+    let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": "no"});
     at_sandbox(&sandbox.url, "POST", "/aws/fail", Some(&refusal));
     let refused = customer.launch("refused", &secret_order(&guarded), Fate::Doomed);
     customer.ended(&refused);
 
     at_sandbox(&sandbox.url, "POST", "/image-builder/fail", Some(&json!({"at": "building"})));
-    let unbuilt = customer.launch("unbuilt", &secret_order(&keyed), Fate::Doomed);
+    let unbuilt = customer.launch("unbuilt", &secret_order(&guarded), Fate::Doomed);
     customer.ended(&unbuilt);
     let tickets = vec![called_back, late, refused, unbuilt];
     let letters = || at_sandbox(&sandbox.url, "GET", "/inbox/signed", None)["messages"].clone();

@@ -3,6 +3,7 @@
 
 mod access;
 mod background;
+mod bench;
 mod crashes;
 mod demo;
 mod engine_conf;

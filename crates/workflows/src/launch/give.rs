@@ -34,7 +34,8 @@ pub async fn parameters(
     let name = LaunchRecord::parameters_of(launch);
     let sealer = engine.sealer(&row.tenant, &row.name);
     if let Some(first) = engine.resource(&name).await? {
-        return same_again(&waiting, &first, form, &sealer);
+        same_again(&waiting, &first, form, &sealer)?;
+        return tell(engine, &name).await;
     }
     if waiting.is_over {
         return Err(over());
@@ -49,9 +50,14 @@ pub async fn parameters(
     if !engine.write_resource(&name, &row.tenant, Expect::Absent, Some(portrait)).await? {
         let first =
             engine.resource(&name).await?.ok_or_else(|| internal("parameters were there and are gone"))?;
-        return same_again(&waiting, &first, form, &sealer);
+        same_again(&waiting, &first, form, &sealer)?;
     }
-    engine.signal(&name, Value::Null).await?;
+    tell(engine, &name).await
+}
+
+/// Also when they are there already: whoever wrote them may have died before the launch was told.
+async fn tell(engine: &Engine, name: &str) -> Result<(), Rejection> {
+    engine.signal(name, Value::Null).await?;
     Ok(())
 }
 

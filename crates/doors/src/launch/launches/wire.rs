@@ -285,7 +285,7 @@ impl From<&View> for Launch {
             is_over: view.stage.is_over(),
             waits_for: view.waits_for.clone(),
             created_at: view.created_at.to_string(),
-            finished_at: record.finished_at.map(|at| at.to_string()),
+            finished_at: view.legacy.finished_at.map(|at| at.to_string()),
             image: json(&record.image),
             profile: json(&record.profile),
             parameters: json(&record.parameters),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::Runtimes;
 use super::serverless::Serverless;
@@ -90,12 +91,28 @@ pub(super) fn judge_serverless(databases: &[Serverless]) -> Vec<Goal> {
     databases.iter().map(judge).collect()
 }
 
+pub(super) fn judge_launches(databases: &[Launching]) -> Vec<Goal> {
+    databases.iter().flat_map(judge_launches_of).collect()
+}
+
+fn judge_launches_of(launches: &Launching) -> Vec<Goal> {
+    let Launching { name, awaited, events, callbacks, .. } = launches;
+    let more = awaited.memory_later_mb - awaited.memory_before_mb;
+    vec![
+        at_most(name, "L2", "MB more with all the launches waiting", more, 50.0),
+        at_most(name, "L3", "looks at builds ÷ those that are allowed", awaited.looks_ratio, 1.0),
+        at_most(name, "L4", "ms from an event to the launch, 99 %", events.p99_ms, 100.0),
+        at_most(name, "L5", "ms from a callback to the launch, 99 %", callbacks.p99_ms, 100.0),
+    ]
+}
+
 fn at_most(database: &'static str, id: &'static str, figure: &'static str, value: f64, goal: f64) -> Goal {
     Goal { id, database, figure, value, goal: format!("≤ {goal}"), is_met: value <= goal }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::launch;
     use super::super::runtimes::{Awaited, List, Pace};
     use super::super::serverless::Share;
     use super::*;
@@ -171,6 +188,45 @@ mod tests {
             let goals = judge_serverless(&[serverless(own_p99_ms)]);
             let found: Vec<(&str, bool)> = goals.iter().map(|goal| (goal.id, goal.is_met)).collect();
             assert_eq!(found, [("S2", is_met)], "{own_p99_ms}");
+        }
+    }
+
+    fn launching(memory_later_mb: f64, looks_ratio: f64, event_ms: f64, callback_ms: f64) -> Launching {
+        let reaction = |p99_ms| launch::Reaction { launches: 1, p50_ms: 200.0, p99_ms, max_ms: 200.0 };
+        Launching {
+            name: "sqlite",
+            at_once: 64,
+            launches_per_second: 1.0,
+            base_per_second: 2.0,
+            ratio: 0.5,
+            calls_per_launch: 11.0,
+            base_calls_per_launch: 11.0,
+            awaited: launch::Awaited {
+                launches: 1,
+                memory_before_mb: 50.0,
+                memory_waiting_mb: 500.0,
+                memory_later_mb,
+                looks_per_second: 500.0,
+                looks_ratio,
+            },
+            events: reaction(event_ms),
+            callbacks: reaction(callback_ms),
+        }
+    }
+
+    #[test]
+    fn each_goal_of_launches_is_missed_by_its_own_figure_alone() {
+        for (measured, missed) in [
+            (launching(100.0, 1.0, 100.0, 100.0), vec![]),
+            (launching(100.1, 1.0, 100.0, 100.0), vec!["L2"]),
+            (launching(100.0, 1.1, 100.0, 100.0), vec!["L3"]),
+            (launching(100.0, 1.0, 100.1, 100.0), vec!["L4"]),
+            (launching(100.0, 1.0, 100.0, 100.1), vec!["L5"]),
+        ] {
+            let goals = judge_launches(&[measured]);
+            let found: Vec<&str> = goals.iter().filter(|goal| !goal.is_met).map(|goal| goal.id).collect();
+            assert_eq!(found, missed);
+            assert_eq!(goals.len(), 4);
         }
     }
 }

@@ -30,6 +30,11 @@ pub(super) struct Effort {
     pub(super) serverless: usize,
     /// How long they are looked at, at a fixed pace.
     pub(super) reading: Duration,
+    /// How many launches are made in each round.
+    pub(super) launches: usize,
+    pub(super) launches_waiting: usize,
+    /// Of how many builds it is told that they are ready, in each way. The sandbox lists a thousand at most.
+    pub(super) images_ready: usize,
 }
 
 impl Effort {
@@ -45,6 +50,9 @@ impl Effort {
             records: 100_000,
             serverless: 1_000,
             reading: Duration::from_secs(10),
+            launches: 1_000,
+            launches_waiting: 10_000,
+            images_ready: 400,
         };
         let small = Effort {
             rounds: 1,
@@ -57,6 +65,9 @@ impl Effort {
             records: 1_000,
             serverless: 50,
             reading: Duration::from_secs(2),
+            launches: 30,
+            launches_waiting: 100,
+            images_ready: 10,
         };
         let effort = if args.quick { small } else { whole };
         Effort {
@@ -67,6 +78,8 @@ impl Effort {
             runtimes_waiting: args.runtimes_waiting.unwrap_or(effort.runtimes_waiting),
             records: args.records.unwrap_or(effort.records),
             serverless: args.serverless.unwrap_or(effort.serverless),
+            launches: args.launches.unwrap_or(effort.launches),
+            launches_waiting: args.launches_waiting.unwrap_or(effort.launches_waiting),
             ..effort
         }
     }

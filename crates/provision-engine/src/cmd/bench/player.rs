@@ -26,6 +26,8 @@ pub(super) enum Part {
     Await,
     /// Offers serverless runtimes to whoever asks.
     Offer,
+    /// Asks itself for launches whose images are not ready.
+    Linger,
 }
 
 /// The process, and what it says: one line for each thing that somebody waits for.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::goals::Goal;
+use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::Runtimes;
 use super::serverless::Serverless;
@@ -17,6 +18,7 @@ pub(super) struct Report {
     pub(super) databases: Vec<Database>,
     pub(super) runtimes: Vec<Runtimes>,
     pub(super) serverless: Vec<Serverless>,
+    pub(super) launches: Vec<Launching>,
     pub(super) goals: Vec<Goal>,
 }
 
@@ -24,8 +26,16 @@ impl Report {
     pub(super) fn new(is_quick: bool) -> Report {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let version = env!("CARGO_PKG_VERSION");
-        let (databases, runtimes, serverless) = (Vec::new(), Vec::new(), Vec::new());
-        Report { version, cores, is_quick, databases, runtimes, serverless, goals: Vec::new() }
+        Report {
+            version,
+            cores,
+            is_quick,
+            databases: Vec::new(),
+            runtimes: Vec::new(),
+            serverless: Vec::new(),
+            launches: Vec::new(),
+            goals: Vec::new(),
+        }
     }
 }
 
@@ -62,6 +72,11 @@ impl Answer for Report {
         for serverless in &self.serverless {
             for (figure, value) in serverless.figures() {
                 row(serverless.name, figure, value);
+            }
+        }
+        for launches in &self.launches {
+            for (figure, value) in launches.figures() {
+                row(launches.name, figure, value);
             }
         }
         for goal in &self.goals {

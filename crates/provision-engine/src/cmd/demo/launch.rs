@@ -51,7 +51,10 @@ impl Play<'_> {
         let id = self.launch(APOLLO, &json!({"build": build}), KEY_OF_APOLLO, Ending::Succeeded).await?;
         let launch = self.shown(&id).await?;
         let count = u64::try_from(launch.instances.len())?;
-        ensure!(count == INSTANCES_EACH, "{count} instances were launched where {INSTANCES_EACH} were asked for");
+        ensure!(
+            count == INSTANCES_EACH,
+            "{count} instances were launched where {INSTANCES_EACH} were asked for"
+        );
         for instance in &launch.instances {
             let address = self.answers(instance).await?;
             aside(&format!("{} answers at {address}", instance.instance_id));

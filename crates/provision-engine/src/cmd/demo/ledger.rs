@@ -124,7 +124,8 @@ impl Ledger {
     }
 
     pub(super) fn proof(&self, greeted: usize) -> String {
-        let Counts { greetings, runtimes, service_accounts, documents, services, machines, .. } = &self.counts;
+        let Counts { greetings, runtimes, service_accounts, documents, services, machines, .. } =
+            &self.counts;
         let Counts { images, instances, key_pairs, .. } = &self.counts;
         let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
         format!(

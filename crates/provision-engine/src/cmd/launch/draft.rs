@@ -73,7 +73,8 @@ impl Missing {
 impl Draft {
     /// What is in the file, with the flags laid over it.
     pub(super) async fn read(args: &LaunchArgs, door: &Door) -> Result<Draft> {
-        let mut rest = args.file.as_deref().map(|path| file::object("--file", path)).transpose()?.unwrap_or_default();
+        let mut rest =
+            args.file.as_deref().map(|path| file::object("--file", path)).transpose()?.unwrap_or_default();
         let provider = args.provider.clone().or_else(|| text(rest.remove("provider")));
         let in_file = rest.remove("image").filter(|image| image.as_object().is_some_and(|it| !it.is_empty()));
         let image = args.image.read()?.or(in_file.map(ImageDraft::Ready));
@@ -123,7 +124,8 @@ impl Draft {
 
     pub(super) fn missing(&self) -> Vec<Missing> {
         let has = |names: &[&str]| {
-            let members = self.parameters.iter().flat_map(|members| names.iter().map(|name| members.get(*name)));
+            let members =
+                self.parameters.iter().flat_map(|members| names.iter().map(|name| members.get(*name)));
             members.flatten().any(|value| !value.is_null() && value != "")
         };
         if self.provider == "noop" {
@@ -243,14 +245,18 @@ mod tests {
         let read = |given: &[&str]| {
             let mut body = Map::from_iter([("options".to_owned(), json!({"partial": "keep"}))]);
             let given: Vec<String> = given.iter().map(|&text| text.to_owned()).collect();
-            lay_options_over(&given, &mut body).map(|()| body["options"].clone()).map_err(|error| error.to_string())
+            lay_options_over(&given, &mut body)
+                .map(|()| body["options"].clone())
+                .map_err(|error| error.to_string())
         };
         let options = read(&["image_deadline_s=60", "surface=images, wizard", "detach=cancel"]).unwrap();
         let expected = json!({
             "partial": "keep", "image_deadline_s": 60, "surface": ["images", "wizard"], "detach": "cancel",
         });
         assert_eq!(options, expected);
-        for (bad, part) in [("detach", "NAME=VALUE"), ("detahc=x", "after_pivot"), ("image_deadline_s=x", "seconds")] {
+        for (bad, part) in
+            [("detach", "NAME=VALUE"), ("detahc=x", "after_pivot"), ("image_deadline_s=x", "seconds")]
+        {
             let error = read(&[bad]).unwrap_err();
             assert!(error.starts_with("--option: ") && error.contains(part), "{error}");
         }

@@ -11,7 +11,11 @@ const BYTES_MAX: u64 = 256 * 1024;
 
 /// The text of a file, or of stdin where its name is `-`.
 pub(in crate::cmd) fn text(flag: &str, path: &str) -> Result<String> {
-    let read = if path == "-" { limited(std::io::stdin()) } else { File::open(path).map_err(Into::into).and_then(limited) };
+    let read = if path == "-" {
+        limited(std::io::stdin())
+    } else {
+        File::open(path).map_err(Into::into).and_then(limited)
+    };
     read.with_context(|| format!("{flag}: cannot read {}", named(path)))
 }
 
@@ -19,20 +23,17 @@ pub(in crate::cmd) fn text(flag: &str, path: &str) -> Result<String> {
 pub(in crate::cmd) fn object(flag: &str, path: &str) -> Result<Map<String, Value>> {
     let text = text(flag, path)?;
     let value = if text.trim_start().starts_with('{') {
-        serde_json::from_str(&text).map_err(|error| (error.line(), error.column(), "JSON"))
+        serde_json::from_str(&text).map_err(|error| ("JSON", error.line().to_string()))
     } else {
-        let place = |error: serde_saphyr::Error| error.location().map_or((0, 0), |at| (at.line() as usize, at.column() as usize));
         serde_saphyr::from_str(&text).map_err(|error| {
-            let (line, column) = place(error);
-            (line, column, "YAML")
+            let line = error.location().map(|at| at.line().to_string());
+            ("YAML", line.unwrap_or_else(|| "?".to_owned()))
         })
     };
     match value {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => bail!("{flag}: {} must hold an object", named(path)),
-        Err((line, column, form)) => {
-            bail!("{flag}: {} is not {form} (line {line}, column {column})", named(path))
-        }
+        Err((form, line)) => bail!("{flag}: {} is not {form} (line {line})", named(path)),
     }
 }
 
@@ -64,13 +65,16 @@ mod tests {
         assert_eq!(read("a: [1, x]").unwrap()["a"][0], 1);
         assert_eq!(read("{\"a\": {\"b\": 2}}").unwrap()["a"]["b"], 2);
         for (text, part) in [
-            ("{\"hush\": ", "is not JSON (line 1"),
+            ("{\"hush\": ", "is not JSON (line 1)"),
             ("a: [hush", "is not YAML (line"),
             ("- hush", "must hold an object"),
             (&"x".repeat(300_000), "more than"),
         ] {
             let error = read(text).unwrap_err();
-            assert!(error.starts_with("-f: ") && error.contains(part) && !error.contains("hush"), "{part}: {error}");
+            assert!(
+                error.starts_with("-f: ") && error.contains(part) && !error.contains("hush"),
+                "{part}: {error}"
+            );
         }
         assert!(format!("{:#}", object("-f", "/no/such").unwrap_err()).contains("cannot read /no/such"));
     }

@@ -116,22 +116,27 @@ impl ImageDraft {
         if provider != "aws" {
             bail!("--distribution makes images for aws alone: give the whole request with --build FILE");
         }
-        let accounts = match source {
-            _ if !build.share_with.is_empty() => build.share_with.clone(),
-            None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
-            Some(source) => {
-                let info = door.upload_info(source).await?;
-                let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
-                vec![account.with_context(|| format!("source {source} has no account: give --share-with ACCOUNT"))?]
-            }
-        };
+        let accounts =
+            match source {
+                _ if !build.share_with.is_empty() => build.share_with.clone(),
+                None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
+                Some(source) => {
+                    let info = door.upload_info(source).await?;
+                    let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
+                    vec![account.with_context(|| {
+                        format!("source {source} has no account: give --share-with ACCOUNT")
+                    })?]
+                }
+            };
         Ok(json!({"build": build.request(&accounts)}))
     }
 
     /// In a few words.
     pub(super) fn in_words(&self) -> String {
         match self {
-            ImageDraft::Build(build) => format!("{} for {}, built first", build.distribution, build.arch.as_str()),
+            ImageDraft::Build(build) => {
+                format!("{} for {}, built first", build.distribution, build.arch.as_str())
+            }
             ImageDraft::Ready(image) => {
                 let named = |key: &str| image.get(key).and_then(Value::as_str).map(str::to_owned);
                 named("id").or_else(|| named("compose_id")).unwrap_or_else(|| "built first".to_owned())
@@ -189,7 +194,10 @@ mod tests {
         };
         let full = build.request(&[]);
         assert_eq!(full["image_requests"][0]["architecture"], "aarch64");
-        assert_eq!((&full["image_name"], &full["customizations"]["packages"][0]), (&json!("web"), &json!("vim")));
+        assert_eq!(
+            (&full["image_name"], &full["customizations"]["packages"][0]),
+            (&json!("web"), &json!("vim"))
+        );
     }
 
     #[test]

@@ -18,7 +18,9 @@ const NAME: &str = "key";
 /// A key as it is sent with the parameters of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Key {
-    Kept { id: i64 },
+    Kept {
+        id: i64,
+    },
     /// The server keeps it if it does not yet.
     New(NewKey),
 }
@@ -113,7 +115,10 @@ pub(super) fn own(provider: &str) -> Vec<PathBuf> {
     let kinds = ["id_ed25519.pub", "id_rsa.pub"];
     let kinds = kinds.into_iter().filter(|kind| provider != "azure" || *kind != kinds[0]);
     let home = std::env::home_dir();
-    kinds.filter_map(|kind| Some(home.as_ref()?.join(".ssh").join(kind))).filter(|path| path.is_file()).collect()
+    kinds
+        .filter_map(|kind| Some(home.as_ref()?.join(".ssh").join(kind)))
+        .filter(|path| path.is_file())
+        .collect()
 }
 
 #[cfg(test)]
@@ -145,6 +150,9 @@ mod tests {
         assert_eq!(key, NewKey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
         let mut parameters = Map::from_iter([("pubkey_id".to_owned(), json!(7))]);
         Key::New(key).lay_over(&mut parameters);
-        assert_eq!(Value::Object(parameters), json!({"pubkey": {"name": "mine", "body": "ssh-ed25519 AAAA ada"}}));
+        assert_eq!(
+            Value::Object(parameters),
+            json!({"pubkey": {"name": "mine", "body": "ssh-ed25519 AAAA ada"}})
+        );
     }
 }

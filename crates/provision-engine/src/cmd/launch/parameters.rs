@@ -88,7 +88,11 @@ impl ParameterArgs {
     }
 
     /// Puts what is given over what is there. What is not given is not sent.
-    pub(in crate::cmd) async fn lay_over(&self, door: &Door, parameters: &mut Map<String, Value>) -> Result<()> {
+    pub(in crate::cmd) async fn lay_over(
+        &self,
+        door: &Door,
+        parameters: &mut Map<String, Value>,
+    ) -> Result<()> {
         for (_, name, text) in self.texts() {
             parameters.extend(text.map(|text| (name.to_owned(), text.as_str().into())));
         }

@@ -63,9 +63,11 @@ impl<'a> Asker<'a> {
     /// A line of text; an empty one means the default, and nothing where there is none.
     pub(super) fn line(&mut self, question: &str, default: Option<&str>) -> Result<Option<String>> {
         let shown = default.map(|default| format!(" [{}]", printable(default))).unwrap_or_default();
-        write!(self.output, "{question}{shown}: ").and_then(|()| self.output.flush()).context("cannot ask")?;
+        write!(self.output, "{question}{shown}: ")
+            .and_then(|()| self.output.flush())
+            .context("cannot ask")?;
         let mut line = String::new();
-        self.input.by_ref().take(LINE_BYTES_MAX).read_line(&mut line).context("cannot read the answer")?;
+        (&mut *self.input).take(LINE_BYTES_MAX).read_line(&mut line).context("cannot read the answer")?;
         if line.is_empty() {
             bail!("the answers ended before everything was said; nothing was done");
         }
@@ -74,7 +76,12 @@ impl<'a> Asker<'a> {
     }
 
     /// A number from the list, or anything else.
-    pub(super) fn pick(&mut self, question: &str, choices: &[Choice], default: Option<usize>) -> Result<Picked> {
+    pub(super) fn pick(
+        &mut self,
+        question: &str,
+        choices: &[Choice],
+        default: Option<usize>,
+    ) -> Result<Picked> {
         let width = choices.iter().map(|choice| choice.key.chars().count()).max().unwrap_or(0);
         for (index, Choice { key, about }) in choices.iter().enumerate() {
             let line = format!("  {:>2}  {:width$}  {}", index + 1, printable(key), printable(about));
@@ -85,7 +92,9 @@ impl<'a> Asker<'a> {
             let Some(answer) = self.line(question, default.as_deref())? else { continue };
             match answer.parse::<usize>() {
                 Ok(number) if (1..=choices.len()).contains(&number) => return Ok(Picked::Choice(number - 1)),
-                Ok(_) if !choices.is_empty() => self.say(&format!("say a number from 1 to {}", choices.len()))?,
+                Ok(_) if !choices.is_empty() => {
+                    self.say(&format!("say a number from 1 to {}", choices.len()))?;
+                }
                 _ => {
                     let known = choices.iter().position(|choice| choice.key == answer);
                     return Ok(known.map_or(Picked::Words(answer), Picked::Choice));
@@ -96,7 +105,12 @@ impl<'a> Asker<'a> {
     }
 
     /// One of the list and nothing else.
-    pub(super) fn choose(&mut self, question: &str, choices: &[Choice], default: Option<usize>) -> Result<usize> {
+    pub(super) fn choose(
+        &mut self,
+        question: &str,
+        choices: &[Choice],
+        default: Option<usize>,
+    ) -> Result<usize> {
         for _ in 0..TRIES_MAX {
             match self.pick(question, choices, default)? {
                 Picked::Choice(index) => return Ok(index),

@@ -58,7 +58,9 @@ impl<'a> Wizard<'a> {
         if missing.contains(&Missing::Key) {
             self.key().await?;
         }
-        if !self.draft.is_deferred() && self.draft.parameters.as_ref().is_none_or(|all| !all.contains_key("amount")) {
+        if !self.draft.is_deferred()
+            && self.draft.parameters.as_ref().is_none_or(|all| !all.contains_key("amount"))
+        {
             let count = self.asker.number("How many", 1, COUNT_MAX)?;
             self.draft.set("amount", count);
         }
@@ -68,7 +70,8 @@ impl<'a> Wizard<'a> {
 
     async fn image(&mut self) -> Result<()> {
         // Without an Image Builder there is nothing to choose from, and images of the cloud are launched all the same.
-        let listed = self.door.images(&[("limit", "50".to_owned())]).await.map(|page| page.data).unwrap_or_default();
+        let listed =
+            self.door.images(&[("limit", "50".to_owned())]).await.map(|page| page.data).unwrap_or_default();
         let fits = listed.into_iter().filter(|image| image.is_ready() && image.is_for(&self.draft.provider));
         let images: Vec<_> = fits.take(SHOWN_MAX).collect();
         let mut choices: Vec<Choice> = images
@@ -113,7 +116,10 @@ impl<'a> Wizard<'a> {
         let query = [("provider", self.draft.provider.clone())];
         let sources = self.door.sources(&query).await?.data;
         if sources.is_empty() {
-            bail!("there is no account at {}: `provision-engine sources add` makes one known", self.draft.provider);
+            bail!(
+                "there is no account at {}: `provision-engine sources add` makes one known",
+                self.draft.provider
+            );
         }
         let about = |status: &str| match status {
             "" | "available" => String::new(),
@@ -164,7 +170,8 @@ impl<'a> Wizard<'a> {
             }
             let shown = &types[..types.len().min(SHOWN_MAX)];
             let choices: Vec<Choice> = shown.iter().map(choice).collect();
-            let question = "Instance type (a number, a name, or a search such as vcpus = 2 and memory < 4000)";
+            let question =
+                "Instance type (a number, a name, or a search such as vcpus = 2 and memory < 4000)";
             let chosen = match self.asker.pick(question, &choices, None)? {
                 Picked::Choice(index) => shown.get(index),
                 Picked::Words(words) => {
@@ -197,7 +204,8 @@ impl<'a> Wizard<'a> {
         let files = own(&self.draft.provider);
         let kept = self.door.pubkeys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
         let own = files.iter().map(|path| Choice { key: path.display().to_string(), about: String::new() });
-        let known = kept.iter().map(|key| Choice { key: key.name.clone(), about: format!("{}, kept", key.kind) });
+        let known =
+            kept.iter().map(|key| Choice { key: key.name.clone(), about: format!("{}, kept", key.kind) });
         let choices: Vec<Choice> = own.chain(known).collect();
         let default = (!files.is_empty()).then_some(0);
         for _ in 0..TRIES_MAX {
@@ -221,7 +229,8 @@ impl<'a> Wizard<'a> {
     }
 
     fn review(&mut self) -> Result<()> {
-        let image = self.draft.image.as_ref().map_or_else(|| "of the template".to_owned(), ImageDraft::in_words);
+        let image =
+            self.draft.image.as_ref().map_or_else(|| "of the template".to_owned(), ImageDraft::in_words);
         let given = |name: &str| {
             let value = self.draft.parameters.as_ref()?.get(name)?;
             Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
@@ -242,14 +251,16 @@ impl<'a> Wizard<'a> {
             ("key", key().or_else(|| given("pubkey_id"))),
         ];
         let lines = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        let mut text: String =
-            lines.map(|(name, value)| format!("  {name:<9} {}\n", printable(&value))).collect();
+        let mut lines: Vec<String> =
+            lines.map(|(name, value)| format!("  {name:<9} {}", printable(&value))).collect();
         let count = given("amount").and_then(|count| count.parse().ok()).unwrap_or(1);
         let vcpus = u64::from(self.vcpus.unwrap_or(0)) * count;
         if vcpus > VCPUS_WARNED {
-            text += &format!("  these are {vcpus} processors, and many accounts may have {VCPUS_WARNED} at once\n");
+            lines.push(format!(
+                "  these are {vcpus} processors, and many accounts may have {VCPUS_WARNED} at once"
+            ));
         }
-        self.asker.say(text.trim_end())
+        self.asker.say(&lines.join("\n"))
     }
 }
 

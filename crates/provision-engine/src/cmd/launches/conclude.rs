@@ -43,7 +43,9 @@ fn lines(launch: &Launch) -> Vec<String> {
         lines.push(format!("left over: {kind} {name}: {}", printable(&left.note)));
     }
     match launch.state.as_str() {
-        "failed_dirty" => lines.push(format!("try again to clean up: provision-engine launches cleanup {id} --wait")),
+        "failed_dirty" => {
+            lines.push(format!("try again to clean up: provision-engine launches cleanup {id} --wait"));
+        }
         "failed" if launch.error.as_ref().is_some_and(|error| error.retryable) => {
             lines.push(format!("it may succeed later: provision-engine launches retry {id} --wait"));
         }
@@ -57,11 +59,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::launching::tests::launch;
+    use crate::launching::launch_with;
 
     #[test]
     fn a_bad_end_says_what_is_left_and_what_to_do() {
-        let dirty = launch(&json!({
+        let dirty = launch_with(&json!({
             "state": "failed_dirty",
             "error": {"message": "no\ncapacity", "hint": "ask for fewer", "retryable": true},
             "leftovers": [{"kind": "key_pair", "id": "key-1", "note": "the account denies it"}],
@@ -76,13 +78,13 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        let failed = launch(&json!({"state": "failed", "error": {"message": "m", "retryable": true}}));
+        let failed = launch_with(&json!({"state": "failed", "error": {"message": "m", "retryable": true}}));
         assert!(lines(&failed).join("\n").contains("launches retry"));
     }
 
     #[test]
     fn a_good_end_tells_its_warnings_and_no_error() {
-        let good = launch(&json!({
+        let good = launch_with(&json!({
             "state": "succeeded_with_warnings", "warnings": ["no address"], "error": {"message": "old"},
         }));
         let text = lines(&good).join("\n");

@@ -10,9 +10,8 @@ use crate::launching::{Door, Instance, Launch, csv};
 use crate::output::{self, Cell, Format, Mood, Table, age, lasted};
 
 /// The columns of a table of instances for other programs.
-const COLUMNS: [&str; 8] = [
-    "launch", "instance", "state", "public_ipv4", "public_dns", "private_ipv4", "private_ipv6", "login",
-];
+const COLUMNS: [&str; 8] =
+    ["launch", "instance", "state", "public_ipv4", "public_dns", "private_ipv4", "private_ipv6", "login"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +39,8 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, door: &Door) -> Result
         Format::Name => output::data(&launch.id.to_string())?,
         Format::Table | Format::Wide => {
             let is_wide = global.output == Format::Wide;
-            let mut parts = vec![facts(&launch, is_wide, WallClock.now()).to_text(), steps(&launch).to_text()];
+            let mut parts =
+                vec![facts(&launch, is_wide, WallClock.now()).to_text(), steps(&launch).to_text()];
             parts.extend((!launch.instances.is_empty()).then(|| instances(&launch).to_text()));
             let logins: Vec<String> = launch.logins().collect();
             parts.extend((!logins.is_empty()).then(|| logins.join("\n")));

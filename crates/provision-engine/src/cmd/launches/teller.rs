@@ -11,7 +11,7 @@ use crate::output::{self, Format, Progress, lasted, note, printable};
 
 /// A line that wraps cannot be written again.
 const LINE_CHARS_MAX: usize = 79;
-const BAR_CHARS: u32 = 20;
+const BAR_CHARS: u64 = 20;
 
 pub(in crate::cmd) struct Teller {
     progress: Option<Progress>,
@@ -104,22 +104,15 @@ fn line(step: &Step, waits_for: Option<&str>) -> String {
         "compensation_failed" => "left",
         other => other,
     };
-    let mut line = format!("{word:<9} {}", step.title);
-    if let (Some(progress), true) = (step.progress, step.is_under_way()) {
-        line += &format!(" {}", bar(progress.done, progress.total));
-    }
-    if let Some(took) = took(step).filter(|_| step.state == "succeeded") {
-        line += &format!(" ({})", lasted(took));
-    }
-    if step.attempt > 0 && step.is_under_way() {
-        line += &format!(", try {}", step.attempt + 1);
-    }
+    let is_under_way = step.is_under_way();
+    let bar = step.progress.filter(|_| is_under_way).map(|it| format!(" {}", bar(it.done, it.total)));
+    let took = took(step).filter(|_| step.state == "succeeded").map(|took| format!(" ({})", lasted(took)));
+    let tries = (step.attempt > 0 && is_under_way).then(|| format!(", try {}", step.attempt + 1));
     let why = step.error.as_deref().filter(|_| step.state != "succeeded");
     let waits = waits_for.filter(|_| step.state == "waiting");
-    if let Some(text) = why.or(waits) {
-        line += &format!(": {text}");
-    }
-    printable(&line)
+    let why = why.or(waits).map(|text| format!(": {text}"));
+    let head = format!("{word:<9} {}", step.title);
+    printable(&[Some(head), bar, took, tries, why].into_iter().flatten().collect::<String>())
 }
 
 fn took(step: &Step) -> Option<Duration> {
@@ -127,9 +120,9 @@ fn took(step: &Step) -> Option<Duration> {
 }
 
 fn bar(done: u32, total: u32) -> String {
-    let filled = if total == 0 { 0 } else { done.min(total) * BAR_CHARS / total };
-    let (filled, empty) = (filled as usize, (BAR_CHARS - filled) as usize);
-    format!("[{}{}] {done} of {total}", "#".repeat(filled), "-".repeat(empty))
+    let filled = (u64::from(done.min(total)) * BAR_CHARS).checked_div(total.into()).unwrap_or(0);
+    let cells = |count: u64, cell: char| (0..count).map(|_| cell).collect::<String>();
+    format!("[{}{}] {done} of {total}", cells(filled, '#'), cells(BAR_CHARS - filled, '-'))
 }
 
 fn cut(text: &str) -> String {
@@ -144,10 +137,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::launching::tests::launch;
+    use crate::launching::launch_with;
 
     fn step(state: &str, more: &Value) -> Value {
-        let mut step = json!({"name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
+        let mut step =
+            json!({"name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
         for (key, value) in more.as_object().unwrap() {
             step[key] = value.clone();
         }
@@ -159,7 +153,7 @@ mod tests {
     }
 
     fn lines(teller: &mut Teller, step: &Value) -> Vec<String> {
-        teller.news(&launch(&json!({"steps": [step], "waits_for": "somebody", "is_over": false})))
+        teller.news(&launch_with(&json!({"steps": [step], "waits_for": "somebody", "is_over": false})))
     }
 
     #[test]
@@ -167,15 +161,28 @@ mod tests {
         let times = json!({"started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:12:00Z"});
         for (state, more, expected) in [
             ("running", json!({}), "running   Building the image"),
-            ("running", json!({"progress": {"done": 3, "total": 6}}),
-             "running   Building the image [##########----------] 3 of 6"),
-            ("running", json!({"progress": {"done": 9, "total": 6}}),
-             "running   Building the image [####################] 9 of 6"),
-            ("running", json!({"progress": {"done": 0, "total": 0}}),
-             "running   Building the image [--------------------] 0 of 0"),
+            (
+                "running",
+                json!({"progress": {"done": 3, "total": 6}}),
+                "running   Building the image [##########----------] 3 of 6",
+            ),
+            (
+                "running",
+                json!({"progress": {"done": 9, "total": 6}}),
+                "running   Building the image [####################] 9 of 6",
+            ),
+            (
+                "running",
+                json!({"progress": {"done": 0, "total": 0}}),
+                "running   Building the image [--------------------] 0 of 0",
+            ),
             ("succeeded", times, "done      Building the image (12 min)"),
             ("waiting", json!({}), "waiting   Building the image: somebody"),
-            ("retrying", json!({"attempt": 2, "error": "no\nroute"}), "retrying  Building the image, try 3: no route"),
+            (
+                "retrying",
+                json!({"attempt": 2, "error": "no\nroute"}),
+                "retrying  Building the image, try 3: no route",
+            ),
             ("failed", json!({"error": "why"}), "failed    Building the image: why"),
             ("compensated", json!({}), "undone    Building the image"),
         ] {

@@ -60,7 +60,7 @@ impl Legacy {
             status: status(stage, title, record.state.error.is_some()),
             error: error(record, stage),
             success: stage.success(),
-            finished_at: record.finished_at,
+            finished_at: record.finished_at.filter(|_| stage.is_over()),
         }
     }
 }

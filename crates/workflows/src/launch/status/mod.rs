@@ -44,7 +44,10 @@ impl View {
     pub fn of_row(row: &ResourceRow) -> Result<View, Unreadable> {
         let record: LaunchRecord = serde_json::from_str(&row.record)
             .map_err(|error| Unreadable { name: row.name.clone(), why: error.to_string() })?;
-        let stage = record.stage;
+        // One that was started again has not written its record yet. One that is stuck is not over for the engine.
+        let is_under_way = row.phase.is_some_and(|phase| !phase.is_final());
+        let begins_again = is_under_way && record.stage.is_over() && record.stage != Stage::FailedDirty;
+        let stage = if begins_again { Stage::Accepted } else { record.stage };
         Ok(View {
             number: row.number,
             version: row.version,

@@ -18,6 +18,8 @@ pub(super) struct Made {
     pub(super) last: Timestamp,
     /// The last one whose end nobody knows.
     pub(super) open: Option<Timestamp>,
+    /// The one before that, which a later one does not settle by failing.
+    earlier: Option<Timestamp>,
 }
 
 impl Call {
@@ -33,15 +35,31 @@ impl Call {
     /// One is made now. To be saved before it is made.
     pub(super) fn begins(&self, op: &mut Operation<Launch>) -> Result<(), Halt> {
         let now = op.now();
-        let first = self.made(op)?.map_or(now, |made| made.first);
-        op.remember_as(self.0, &Made { first, last: now, open: Some(now) })
+        let before = self.made(op)?;
+        let first = before.map_or(now, |made| made.first);
+        let earlier = before.and_then(|made| made.open);
+        op.remember_as(self.0, &Made { first, last: now, open: Some(now), earlier })
     }
 
-    /// It ended. One that may have happened all the same stays open from now on.
-    pub(super) fn ends(&self, op: &mut Operation<Launch>, is_unclear: bool) -> Result<(), Halt> {
+    /// What was asked for is there, and what was made is known.
+    pub(super) fn succeeded(&self, op: &mut Operation<Launch>) -> Result<(), Halt> {
+        self.leaves(op, |_| None)
+    }
+
+    /// It failed. If it may have happened all the same, it stays open from now on; if not, an earlier one that may
+    /// have is still open.
+    pub(super) fn failed(&self, op: &mut Operation<Launch>, is_unclear: bool) -> Result<(), Halt> {
+        let now = op.now();
+        self.leaves(op, |made| if is_unclear { Some(now) } else { made.earlier })
+    }
+
+    fn leaves(
+        &self,
+        op: &mut Operation<Launch>,
+        open: impl FnOnce(Made) -> Option<Timestamp>,
+    ) -> Result<(), Halt> {
         let Some(made) = self.made(op)? else { return Ok(()) };
-        let open = is_unclear.then(|| op.now());
-        op.remember_as(self.0, &Made { open, ..made })
+        op.remember_as(self.0, &Made { open: open(made), earlier: None, ..made })
     }
 
     /// Waits while one may still be on its way.

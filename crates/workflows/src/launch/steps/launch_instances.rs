@@ -63,7 +63,7 @@ impl LaunchInstances {
         op.save().await?;
         match reach.provider.create(&reach.place(), order, &token).await {
             Ok(Created { reservation, instances }) => {
-                CALL.ends(op, false)?;
+                CALL.succeeded(op)?;
                 if instances.is_empty() {
                     let message = "the cloud says that it made nothing";
                     return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
@@ -73,7 +73,7 @@ impl LaunchInstances {
                 done()
             }
             Err(error) => {
-                CALL.ends(op, error.may_have_happened())?;
+                CALL.failed(op, error.may_have_happened())?;
                 self.failed(op, reach, error).await
             }
         }
@@ -203,7 +203,7 @@ impl Step<Launch> for LaunchInstances {
         }
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
         if CALL.is_open(op)? && self.adopt(op, &reach).await.map_err(|error| stop(op, NAME, error))? {
-            CALL.ends(op, false)?;
+            CALL.succeeded(op)?;
             return done();
         }
         self.create(op, &reach, &order).await

@@ -52,12 +52,12 @@ impl SubmitBuild {
         op.save().await?;
         match builder.submit(&op.params.requester.caller(), request).await {
             Ok(compose) => {
-                CALL.ends(op, false)?;
+                CALL.succeeded(op)?;
                 op.state.build = Some(begun(compose));
                 done()
             }
             Err(error) => {
-                CALL.ends(op, error.may_have_happened())?;
+                CALL.failed(op, error.may_have_happened())?;
                 Err(stop_build(op, SUBMIT_BUILD.name, error))
             }
         }
@@ -136,7 +136,7 @@ impl Step<Launch> for SubmitBuild {
         if let Some(made) = CALL.made(op)?.filter(|made| made.open.is_some()) {
             match self.find(op, made).await {
                 Ok(Some(compose)) => {
-                    CALL.ends(op, false)?;
+                    CALL.succeeded(op)?;
                     op.state.build = Some(begun(compose));
                     return done();
                 }

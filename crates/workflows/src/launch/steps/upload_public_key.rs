@@ -164,13 +164,13 @@ impl Step<Launch> for UploadPublicKey {
         };
         match answer {
             Ok(found) => {
-                CALL.ends(op, false)?;
+                CALL.succeeded(op)?;
                 let uploaded = found.mark.as_deref() == Some(&mark);
                 op.state.key = Some(KeyState { key: found, uploaded });
                 done()
             }
             Err(error) => {
-                CALL.ends(op, error.may_have_happened())?;
+                CALL.failed(op, error.may_have_happened())?;
                 Err(stop(op, NAME, error))
             }
         }

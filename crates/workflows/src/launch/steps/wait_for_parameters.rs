@@ -16,6 +16,9 @@ pub(in crate::launch) struct WaitForParameters {
     launches: Arc<Launches>,
 }
 
+/// Whoever brought parameters may have died before the launch was told, so it looks by itself once in a while.
+const LOOK: Duration = Duration::from_mins(5);
+
 impl WaitForParameters {
     pub(in crate::launch) fn new(launches: &Arc<Launches>) -> WaitForParameters {
         WaitForParameters { launches: Arc::clone(launches) }
@@ -64,7 +67,7 @@ impl Step<Launch> for WaitForParameters {
         }
         if let Some(left) = collect(op).await? {
             let key = LaunchRecord::parameters_of(op.params.launch);
-            return wait_for(key, left, "the launch parameters have not come yet");
+            return wait_for(key, left.min(LOOK), "the launch parameters have not come yet");
         }
         if let Some(parameters) = &op.state.parameters {
             let image = op.state.image.as_ref();

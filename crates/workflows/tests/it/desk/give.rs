@@ -71,7 +71,10 @@ async fn parameters_are_for_ones_own_launches_that_wait_for_some() {
     let form = office.form(&anna()).await;
     let key = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
     let waiting = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
-    assert_eq!(give(&office, &bert(), waiting, &parameters(key)).await.unwrap_err().status, 404);
+    let theirs = office.new_key(&bert(), 1).await.number;
+    let rejection = give(&office, &bert(), waiting, &parameters(theirs)).await.unwrap_err();
+    assert_eq!((rejection.status, rejection.message.as_str()), (404, "there is no such launch"));
+    assert_eq!(office.engine.resource(&LaunchRecord::parameters_of(waiting)).await.unwrap(), None);
     assert_eq!(give(&office, &anna(), Uuid::from_u128(7), &parameters(key)).await.unwrap_err().status, 404);
     let complete = office.launch(&anna(), &form, None).await.unwrap().launch;
     let rejection = give(&office, &anna(), complete, &parameters(key)).await.unwrap_err();

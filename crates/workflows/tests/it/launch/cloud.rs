@@ -22,6 +22,14 @@ struct State {
     delete_fails: Option<Category>,
     has_no_addresses: bool,
     creates: u32,
+    /// Calls that make something have no answer, and what they make appears when it is told to.
+    is_mute: bool,
+    late_instances: Vec<Instance>,
+    late_keys: Vec<CloudKey>,
+}
+
+fn no_answer() -> CloudError {
+    CloudError::new(Category::Timeout, "", "no answer came")
 }
 
 fn failing(category: Option<Category>) -> Result<(), CloudError> {
@@ -43,6 +51,19 @@ impl Cloud {
 
     pub(crate) fn give_no_addresses(&self) {
         self.change(|state| state.has_no_addresses = true);
+    }
+
+    /// What is made from now on is made in silence, and later.
+    pub(crate) fn fall_silent(&self) {
+        self.change(|state| state.is_mute = true);
+    }
+
+    /// What was made in silence is there.
+    pub(crate) fn arrive(&self) {
+        self.change(|state| {
+            state.instances.append(&mut state.late_instances);
+            state.keys.append(&mut state.late_keys);
+        });
     }
 
     pub(crate) fn creates(&self) -> u32 {
@@ -98,7 +119,12 @@ impl Provider for Cloud {
         mark: &str,
     ) -> Result<CloudKey, CloudError> {
         let key = CloudKey { id: "key-1".into(), name: name.into(), mark: Some(mark.into()) };
-        self.change(|state| state.keys.push(key.clone()));
+        let mut state = self.state.lock().unwrap();
+        if state.is_mute {
+            state.late_keys = vec![key];
+            return Err(no_answer());
+        }
+        state.keys.push(key.clone());
         Ok(key)
     }
 
@@ -121,7 +147,12 @@ impl Provider for Cloud {
             private_ipv6: None,
             reason: None,
         };
-        state.instances = (1..=order.most).map(instance).collect();
+        let made: Vec<Instance> = (1..=order.most).map(instance).collect();
+        if state.is_mute {
+            state.late_instances = made;
+            return Err(no_answer());
+        }
+        state.instances = made;
         Ok(Created { reservation: None, instances: state.instances.clone() })
     }
 

@@ -3,12 +3,13 @@
 use engine::Phase;
 use serde_json::json;
 use uuid::Uuid;
+use workflows::launch::LaunchSettings;
 use workflows::launch::hints;
 use workflows::launch::profile::ProfileName;
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::Stage;
 
-use super::site::{Site, build_and_launch};
+use super::site::{Site, build_and_launch, quick};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn early_repeated_forged_and_late_hints_change_nothing_but_the_time() {
@@ -95,6 +96,24 @@ async fn a_look_that_failed_after_a_hint_is_repeated_soon() {
         tokio::task::yield_now().await;
     }
     site.delete("/image-builder/knobs").await;
+    let (_, view) = site.rests(&house, begun).await;
+    assert_eq!(view.stage, Stage::Succeeded);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn looks_that_come_too_fast_wait_for_their_turn() {
+    let site = Site::with(LaunchSettings { polls_per_second: 2, ..quick() }).await;
+    let house = site.house().await;
+    site.post("/image-builder/hold", &json!({})).await;
+    let begun = site.begin(&house, &build_and_launch(1)).await;
+    let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
+    let waits = |why: &str| why.contains("other builds are looked at first");
+    while !site.detail(&house, begun).await.waits_for.is_some_and(|why| waits(&why)) {
+        tokio::task::yield_now().await;
+    }
+    let compose = view.record.compose().unwrap();
+    site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
     let (_, view) = site.rests(&house, begun).await;
     assert_eq!(view.stage, Stage::Succeeded);
     house.close().await;

@@ -4,6 +4,7 @@ mod cloud;
 mod failures;
 mod hints;
 mod keys;
+mod late_builder;
 mod lost_answers;
 mod outbox;
 mod partly;

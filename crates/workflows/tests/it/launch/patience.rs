@@ -46,12 +46,20 @@ impl Scene {
     }
 
     async fn rests(&self, begun: Begun) -> View {
+        self.look_every(Duration::from_secs(5), begun, |view| view.stage.is_over()).await
+    }
+
+    async fn until(&self, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
+        self.look_every(Duration::from_millis(100), begun, wanted).await
+    }
+
+    async fn look_every(&self, pause: Duration, begun: Begun, wanted: impl Fn(&View) -> bool) -> View {
         loop {
             let view = view(&self.house, begun).await;
-            if view.stage.is_over() {
+            if wanted(&view) {
                 return view;
             }
-            self.clock.sleep(Duration::from_secs(1)).await;
+            self.clock.sleep(pause).await;
         }
     }
 }
@@ -85,7 +93,7 @@ async fn addresses_are_waited_for_five_minutes() {
         let view = scene.rests(begun).await;
         assert_eq!((view.stage, scene.cloud.standing()), (stage, standing));
         let took = scene.clock.now().since(began).as_secs();
-        assert!((300..330).contains(&took), "{took}");
+        assert!((300..340).contains(&took), "{took}");
         scene.house.close().await;
     }
 }
@@ -111,4 +119,42 @@ async fn trouble_on_the_way_back_may_last_for_hours_and_then_needs_a_person() {
         assert_eq!(scene.cloud.standing(), (0, 0));
         scene.house.close().await;
     }
+}
+
+/// What a call made whose answer was lost, and that shows only while it is being taken back.
+async fn takes_back_what_comes_late(is_key: bool) {
+    let scene = Scene::open().await;
+    if is_key {
+        scene.cloud.fall_silent();
+    } else {
+        scene.cloud.fail_create(Some(Category::Capacity));
+    }
+    let (begun, _) = scene.begin(&launch_only(1)).await;
+    scene.until(begun, |view| view.record.state.error.is_some()).await;
+    if !is_key {
+        scene.cloud.fail_create(None);
+        scene.cloud.fall_silent();
+        let is_lost =
+            |view: &View| view.record.state.error.as_ref().is_some_and(|error| error.category == "timeout");
+        scene.until(begun, is_lost).await;
+        // A later call that fails for sure does not say what became of the one before.
+        scene.cloud.fail_create(Some(Category::Throttle));
+        scene.until(begun, |view| !is_lost(view)).await;
+    }
+    scene.house.engine.ask(begun.id, Verb::Cancel, "anna", "").await.unwrap();
+    scene.clock.sleep(Duration::from_secs(5)).await;
+    scene.cloud.arrive();
+    let view = scene.rests(begun).await;
+    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Cancelled, (0, 0)));
+    scene.house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_pair_that_shows_up_late_is_taken_back() {
+    takes_back_what_comes_late(true).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn instances_that_show_up_late_are_taken_back() {
+    takes_back_what_comes_late(false).await;
 }

@@ -54,7 +54,7 @@ impl Run<'_> {
         };
         match self.profile {
             ProfileName::Images => {
-                drop(hints::image_ready(&self.house.engine, self.asked.launch).await.unwrap())
+                hints::image_ready(&self.house.engine, self.asked.launch).await.unwrap();
             }
             ProfileName::Wizard | ProfileName::Inventory => {}
             ProfileName::Events => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use engine::store::ResourceQuery;
-use engine::{Clock, WallClock};
+use engine::{Clock, Resource, WallClock};
 use workflows::launch::record::LaunchRecord;
 
 use super::asking::{ask, each};

@@ -80,7 +80,8 @@ impl Direct {
         self.aws.image(&place, &image).await?.context("an image cannot be seen")?;
         let order_of = |key| order(&name, Some(image.clone()), key);
         self.aws.rehearse(&place, &order_of(None)).await?;
-        let key = self.aws.find_key(&place, &self.key.aws_fingerprints()).await?.context("the key is gone")?;
+        let key =
+            self.aws.find_key(&place, &self.key.aws_fingerprints()).await?.context("the key is gone")?;
         let made = self.aws.create(&place, &order_of(Some(key.name)), &name).await?.instances;
         let ids: Vec<String> = made.into_iter().map(|instance| instance.id).collect();
         let seen = self.aws.describe(&place, &ids).await?;

@@ -49,7 +49,8 @@ impl FarSide {
 
     /// Nothing takes any time, and nobody has built too much.
     pub(super) async fn at_once(&self) -> Result<()> {
-        let zero = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(0))).collect::<Value>();
+        let zero =
+            |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(0))).collect::<Value>();
         let build = zero(&["pending_ms", "building_ms", "uploading_ms", "registering_ms"]);
         self.post("image-builder/pace", &build).await?;
         self.post("aws/pace", &zero(&["running_ms", "address_ms"])).await?;
@@ -57,12 +58,13 @@ impl FarSide {
         Ok(())
     }
 
-    /// From now on no build is ready by itself, and nobody is told of one.
+    /// From now on no build is ready by itself.
     pub(super) async fn hold_all(&self) -> Result<()> {
         self.post("image-builder/hold", &json!({"times": 0})).await?;
         Ok(())
     }
 
+    /// From now on nobody is told of a build, except by hand.
     pub(super) async fn be_silent(&self) -> Result<()> {
         self.post("image-builder/notify", &json!({"callbacks": false, "events": false})).await?;
         Ok(())
@@ -155,7 +157,8 @@ impl FarSide {
         if answer.is_empty() {
             return Ok(Value::Null);
         }
-        serde_json::from_slice(&answer).with_context(|| format!("/{path} of the sandbox says something strange"))
+        serde_json::from_slice(&answer)
+            .with_context(|| format!("/{path} of the sandbox says something strange"))
     }
 }
 

@@ -22,6 +22,8 @@ use crate::cmd::bench::player::{Part, Player};
 use crate::hints;
 use crate::output::{data, note};
 
+/// Those that nobody tells anything want to look more often than they may, however few they are.
+const POLLS: [(&str, &str); 2] = [("launch.image.poll_first", "1s"), ("launch.image.poll_max", "1s")];
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// So many seconds' worth of looks come through at once after a pause.
 const BURST: f64 = 1.0;
@@ -92,12 +94,17 @@ fn allowed(per_second: u32, seconds: f64) -> f64 {
     f64::from(per_second) * (seconds + BURST)
 }
 
-/// The process that waits, with its defaults. It asks itself, and the sandbox is in the other process.
-pub(in crate::cmd::bench) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize) -> Result<()> {
+/// The process that waits. It asks itself, and the sandbox is in the other process.
+pub(in crate::cmd::bench) async fn play(
+    file: Option<&Path>,
+    url: Option<&str>,
+    waiting: usize,
+) -> Result<()> {
     let sandbox = std::env::var(SANDBOX).context("there is no sandbox to talk to")?;
     let dir = std::env::var(DIR).context("there is no directory with keys")?;
     let ready: usize = std::env::var(READY).context("nobody says how many images will be ready")?.parse()?;
-    let desk = Desk::open(&dir, file, url, &[("sandbox.url", sandbox.as_str())]).await?;
+    let [first, max] = POLLS;
+    let desk = Desk::open(&dir, file, url, &[("sandbox.url", sandbox.as_str()), first, max]).await?;
     desk.start().await?;
     listen(&desk).await?;
     let far_side = FarSide::at(&sandbox)?;
@@ -128,7 +135,12 @@ async fn listen(desk: &Desk) -> Result<()> {
     house.cloud.introduce(desk.platform.url()).await
 }
 
-async fn all_asked(desk: &Desk, count: usize, word: &'static str, profile: Option<&'static str>) -> Result<()> {
+async fn all_asked(
+    desk: &Desk,
+    count: usize,
+    word: &'static str,
+    profile: Option<&'static str>,
+) -> Result<()> {
     let work = |number| {
         let platform = Arc::clone(&desk.platform);
         async move { ask(&platform, number, &format!("{word}-{number}"), profile).await }

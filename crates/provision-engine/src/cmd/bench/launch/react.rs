@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::far_side::{FarSide, Held};
 use crate::cmd::bench::load::{as_float, percentile};
 
-const PER_SECOND: u32 = 20;
+const PER_SECOND: u32 = 10;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Nobody who listens takes that long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -95,7 +95,10 @@ async fn reactions(far_side: &FarSide, told: &BTreeMap<String, Timestamp>) -> Re
         if missing == 0 {
             return told.iter().map(|(name, told_at)| took(name, *told_at, launched[name])).collect();
         }
-        ensure!(WallClock.now() < give_up_at, "{missing} launches were told that their image is ready, and wait");
+        ensure!(
+            WallClock.now() < give_up_at,
+            "{missing} launches were told that their image is ready, and wait"
+        );
         WallClock.sleep(LOOK_EVERY).await;
     }
 }

@@ -134,9 +134,7 @@ impl Customer {
         assert_eq!(legacy["success"], ticket.fate == Fate::Lucky, "{legacy:#}");
         shown
     }
-}
 
-impl Customer {
     /// Until no operation is under way any more, also none that tells others.
     #[track_caller]
     pub(crate) fn waits_until_all_is_over(&self) {

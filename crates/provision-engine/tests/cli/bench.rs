@@ -1,0 +1,29 @@
+//! The benchmark of launches, at a small scale: it runs to its end, and its figures can be believed.
+
+use serde_json::Value;
+
+use crate::stage::Place;
+
+fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or_else(|| panic!("{of} is no number"))
+}
+
+#[test]
+fn the_benchmark_of_launches_makes_the_calls_of_its_base_and_times_every_launch() {
+    let report = Place::new().json(&["bench", "--figures", "launch", "--store", "sqlite", "--quick"]);
+    let launches = &report["launches"][0];
+    assert_eq!(launches["calls_per_launch"], launches["base_calls_per_launch"], "{report}");
+    assert!(number(&launches["launches_per_second"]) > 0.0 && number(&launches["ratio"]) > 0.0, "{report}");
+    let awaited = &launches["awaited"];
+    assert_eq!(awaited["launches"], 100);
+    assert!(number(&awaited["looks_per_second"]) > 0.0 && number(&awaited["looks_ratio"]) <= 1.0, "{report}");
+    for way in ["events", "callbacks"] {
+        let reaction = &launches[way];
+        assert_eq!(reaction["launches"], 10, "{report}");
+        assert!(number(&reaction["p50_ms"]) > 0.0, "{report}");
+        assert!(number(&reaction["p50_ms"]) <= number(&reaction["p99_ms"]), "{report}");
+    }
+    let goals: Vec<&str> =
+        report["goals"].as_array().unwrap().iter().map(|goal| goal["id"].as_str().unwrap()).collect();
+    assert_eq!(goals, ["L2", "L3", "L4", "L5"]);
+}
