@@ -81,7 +81,8 @@ async fn signed(desk: &Desk, request: Request) -> Result<Bytes, Refused> {
     let headers = request.headers().clone();
     let body = read(request, desk).await?;
     let is_genuine = verify(desk, &headers, &body).unwrap_or(false);
-    let refused = || Refused::new(StatusCode::UNAUTHORIZED, "bad_signature", "the signature is missing or wrong");
+    let refused =
+        || Refused::new(StatusCode::UNAUTHORIZED, "bad_signature", "the signature is missing or wrong");
     is_genuine.then_some(body).ok_or_else(refused)
 }
 

@@ -106,7 +106,8 @@ pub(in crate::launch) async fn list_inventory(
 }
 
 fn csv(items: &[InventoryItem]) -> String {
-    let mut lines = vec!["launch,reservation,instance,state,provider,region,type,name,public_ipv4,public_dns".to_owned()];
+    let mut lines =
+        vec!["launch,reservation,instance,state,provider,region,type,name,public_ipv4,public_dns".to_owned()];
     for item in items {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let fields = [

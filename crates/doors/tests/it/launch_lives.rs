@@ -50,7 +50,7 @@ async fn ended(world: &LaunchWorld, id: &str) -> Reply {
         if reply.json["is_over"] == true {
             return reply;
         }
-        etag = reply.header("etag").to_owned();
+        reply.header("etag").clone_into(&mut etag);
         assert!(!etag.is_empty());
     }
     panic!("{id} is not over");

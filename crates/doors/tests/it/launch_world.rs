@@ -209,6 +209,7 @@ impl Knock {
     }
 
     /// Through the proxy that is trusted.
+    #[expect(clippy::wrong_self_convention, reason = "requests are put together as sentences")]
     pub(crate) fn as_user(self, org: &str, user: &str) -> Knock {
         self.from(PROXY).header("x-rh-identity", identity(org, user))
     }
@@ -246,6 +247,7 @@ impl Reply {
     }
 
     #[track_caller]
+    #[expect(clippy::wrong_self_convention, reason = "the reply goes on to be read")]
     pub(crate) fn is_ok(self) -> Reply {
         assert_eq!(self.status, 200, "{}", self.text);
         self

@@ -25,6 +25,8 @@ const HEADER_CHARS_MAX: usize = 16 * 1024;
 const FETCHED_KBYTES_MAX: &str = "4096";
 /// One batch of a broker. A longer one than this cannot be read at all.
 const ANSWER_BYTES_MAX: &str = "67108864";
+/// A broker that does not wake for a message keeps it this long.
+const FETCH_WAIT_MS: &str = "50";
 /// The messages of a member that died go to others after this time.
 const SESSION_MS: &str = "10000";
 /// A topic that is made later than its consumer is found within this time.
@@ -86,6 +88,7 @@ impl Consumer {
             .set("enable.auto.offset.store", "false")
             .set("auto.offset.reset", "earliest")
             .set("session.timeout.ms", SESSION_MS)
+            .set("fetch.wait.max.ms", FETCH_WAIT_MS)
             .set("topic.metadata.refresh.interval.ms", LOOK_AROUND_MS)
             .set("fetch.message.max.bytes", MESSAGE_BYTES_MAX.to_string())
             .set("queued.max.messages.kbytes", FETCHED_KBYTES_MAX)

@@ -61,12 +61,8 @@ impl<W: Workflow> Course<'_, W> {
     ) -> Result<Left, Halt> {
         warn!(step, %cause, ?left_over, "operation is stuck and needs an operator");
         let reason = cause.to_string();
-        let rest = Rest {
-            phase: Phase::Stuck,
-            step: Some(step),
-            cause: Some(&cause),
-            at: self.house.clock.now(),
-        };
+        let rest =
+            Rest { phase: Phase::Stuck, step: Some(step), cause: Some(&cause), at: self.house.clock.now() };
         if let Some(parting) = self.op.resource.clone().zip(W::parting(&self.op, &rest)) {
             self.op.book.portrait = Some(parting);
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use engine::store::{MemoryStore, Portrait, Store};
 use engine::{
-    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Rest, Step, Timestamp, Workflow, done, fail,
-    retry, skip, wait, wait_for,
+    Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Rest, Step, Timestamp, Workflow, done,
+    fail, retry, skip, wait, wait_for,
 };
 use serde::{Deserialize, Serialize};
 use testing::trial::Tally;

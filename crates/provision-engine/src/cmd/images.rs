@@ -44,7 +44,7 @@ struct Images {
 impl Answer for Images {
     fn table(&self, is_wide: bool) -> Table {
         let now = WallClock.now();
-        let mut columns = vec!["ID", "NAME", "STATUS", "ARCH", "KIND", "LAUNCHES", "CREATED"];
+        let mut columns = vec!["ID", "NAME", "STATUS", "ARCH", "KIND", "LAUNCHES", "INSTANCES", "CREATED"];
         columns.extend(is_wide.then_some("ERROR"));
         let mut table = Table::new(columns);
         for image in &self.items {
@@ -55,7 +55,8 @@ impl Answer for Images {
                 status(image),
                 Cell::maybe(image.architecture.as_deref()),
                 Cell::maybe(image.image_type.as_deref()),
-                launches(image),
+                Cell::number(image.launches.len()),
+                Cell::number(image.launches.iter().map(|launch| launch.instances).sum::<usize>()),
                 Cell::new(if is_wide { image.created_at.to_string() } else { age(now, image.created_at) }),
             ];
             cells.extend(is_wide.then(|| Cell::maybe(image.error.as_deref())));
@@ -81,15 +82,6 @@ fn status(image: &Image) -> Cell {
         None => status.clone(),
     };
     Cell::new(text).mood(mood)
-}
-
-/// `2 (3 instances)`.
-fn launches(image: &Image) -> Cell {
-    let instances: usize = image.launches.iter().map(|launch| launch.instances).sum();
-    match image.launches.len() {
-        0 => Cell::new("-"),
-        count => Cell::new(format!("{count} ({instances} instances)")),
-    }
 }
 
 pub(crate) async fn run(global: &Global, args: &ImagesArgs) -> Result<Exit> {

@@ -131,7 +131,8 @@ pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
     }
     note(format!("launch {name} is accepted"));
     let follow = Follow { name: &name, before: None, limit: Some(args.waiting.timeout) };
-    match follow.to_the_end(&mut door, &mut Teller::new()).await? {
+    let ended = follow.to_the_end(&mut door, &mut Teller::new()).await?;
+    match ended {
         Ended::With(over) => conclude(global, &over),
         Ended::Left(exit) => {
             close_window(&door, &name).await;

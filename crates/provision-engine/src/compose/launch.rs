@@ -175,7 +175,8 @@ async fn kafka(config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOpt
 
 async fn brokers_of(sandbox: &str) -> Result<String> {
     let client = reqwest::Client::builder().timeout(SANDBOX_LIMIT).build()?;
-    let answer: Value = client.get(format!("{sandbox}/kafka")).send().await?.error_for_status()?.json().await?;
+    let answer: Value =
+        client.get(format!("{sandbox}/kafka")).send().await?.error_for_status()?.json().await?;
     answer["bootstrap"].as_str().map(str::to_owned).context("it names none")
 }
 
@@ -185,7 +186,10 @@ fn notices(config: &Config, sandbox: Option<&str>, kafka: Option<&KafkaOptions>)
     let webhook = match (&given.webhook, sandbox) {
         (Some(url), _) => {
             let secret = given.webhook_secret.as_deref().map(secret).transpose()?;
-            Some(Webhook::new(url.as_str(), secret, given.call_timeout.get()).context("cannot use the webhook")?)
+            Some(
+                Webhook::new(url.as_str(), secret, given.call_timeout.get())
+                    .context("cannot use the webhook")?,
+            )
         }
         (None, Some(url)) => Notices::beside(url)?.webhook,
         (None, None) => None,

@@ -153,7 +153,7 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
     let mut settings = OidcSettings::new(issuer.as_str(), audience);
     settings.scope = Some(oidc.scope.clone());
-    settings.org_claim = config.launch.organisation_claim.clone();
+    settings.org_claim.clone_from(&config.launch.organisation_claim);
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
     Ok(Some(Arc::new(oidc)))
 }

@@ -152,6 +152,9 @@ impl Refusal {
         }
         match self.code.as_str() {
             "has_instances" => Some("give --terminate if they may be lost"),
+            "not_found" if self.hint.is_none() => {
+                Some("check the id: the command `list` beside this one shows them")
+            }
             _ => self.hint.as_deref(),
         }
     }

@@ -123,7 +123,9 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     silent("an answer to parameters", &text);
     customer.ended(&late);
 
-    let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": "no"});
+    // EC2 quotes what it was sent.
+    let message = format!("the user data {} is not valid", canary("data"));
+    let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": message});
     at_sandbox(&sandbox.url, "POST", "/aws/fail", Some(&refusal));
     let refused = customer.launch("refused", &secret_order(&guarded), Fate::Doomed);
     customer.ended(&refused);

@@ -11,6 +11,7 @@ mod guide;
 mod install;
 mod instances;
 mod kills;
+mod launch;
 mod launch_canary;
 mod launch_replicas;
 mod logs;

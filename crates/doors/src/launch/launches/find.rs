@@ -68,6 +68,7 @@ pub(in crate::launch) fn provider(field: &str, text: &str) -> Result<ProviderKin
     text.parse().map_err(|error: String| Refused::invalid(field, error))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is the end of every such error")]
 pub(in crate::launch) fn unreadable(why: Unreadable) -> Refused {
     error!(%why, "a launch cannot be shown");
     Refused::internal()

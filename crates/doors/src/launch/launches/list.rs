@@ -55,7 +55,10 @@ pub(in crate::launch) async fn list_launches(
 }
 
 /// Those whose launches the caller may read, and of these the one that was asked for.
-pub(in crate::launch) fn providers(principal: &Principal, asked: Option<&str>) -> Result<Vec<String>, Refused> {
+pub(in crate::launch) fn providers(
+    principal: &Principal,
+    asked: Option<&str>,
+) -> Result<Vec<String>, Refused> {
     let asked = asked.map(str::parse::<ProviderKind>).transpose();
     let asked = asked.map_err(|error| Refused::invalid("provider", error))?;
     if let Some(provider) = asked {

@@ -30,11 +30,13 @@ pub(super) struct Wizard<'a> {
     arch: Option<String>,
     /// Of one instance, where that is known.
     vcpus: Option<u32>,
+    /// The key that was chosen, as people call it.
+    key: Option<String>,
 }
 
 impl<'a> Wizard<'a> {
     pub(super) fn new(door: &'a Door, asker: Asker<'a>, draft: &'a mut Draft) -> Wizard<'a> {
-        Wizard { door, asker, draft, arch: None, vcpus: None }
+        Wizard { door, asker, draft, arch: None, vcpus: None, key: None }
     }
 
     /// Whether it shall be launched, once everything is said.
@@ -210,16 +212,24 @@ impl<'a> Wizard<'a> {
         let default = (!files.is_empty()).then_some(0);
         for _ in 0..TRIES_MAX {
             let picked = self.asker.pick("Public key (a number, a file, or a name)", &choices, default)?;
-            let found = match picked {
+            let (name, found) = match picked {
                 Picked::Choice(index) if index < files.len() => {
-                    NewKey::in_file("--key", &files[index].to_string_lossy(), None).map(Key::New)
+                    let path = files[index].to_string_lossy();
+                    (path.to_string(), NewKey::in_file("--key", &path, None).map(Key::New))
                 }
-                Picked::Choice(index) => Ok(Key::Kept { id: kept[index - files.len()].id }),
-                Picked::Words(words) => Key::find(self.door, &words, None).await,
+                Picked::Choice(index) => {
+                    let key = &kept[index - files.len()];
+                    (key.name.clone(), Ok(Key::Kept { id: key.id }))
+                }
+                Picked::Words(words) => {
+                    let found = Key::find(self.door, &words, None).await;
+                    (words, found)
+                }
             };
             match found {
                 Ok(key) => {
                     key.lay_over(self.draft.parameters.get_or_insert_default());
+                    self.key = Some(name);
                     return Ok(());
                 }
                 Err(error) => self.asker.say(&format!("{error:#}"))?,
@@ -235,10 +245,8 @@ impl<'a> Wizard<'a> {
             let value = self.draft.parameters.as_ref()?.get(name)?;
             Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
-        let key = || {
-            let new = self.draft.parameters.as_ref()?.get("pubkey")?.get("name")?.as_str()?;
-            Some(format!("{new} (kept from now on)"))
-        };
+        let new_key =
+            || Some(self.draft.parameters.as_ref()?.get("pubkey")?.get("name")?.as_str()?.to_owned());
         let facts = [
             ("provider", Some(self.draft.provider.clone())),
             ("image", Some(image)),
@@ -248,13 +256,13 @@ impl<'a> Wizard<'a> {
             ("template", given("launch_template_id")),
             ("count", given("amount")),
             ("name", given("name")),
-            ("key", key().or_else(|| given("pubkey_id"))),
+            ("key", self.key.clone().or_else(new_key).or_else(|| given("pubkey_id"))),
         ];
         let lines = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let mut lines: Vec<String> =
             lines.map(|(name, value)| format!("  {name:<9} {}", printable(&value))).collect();
-        let count = given("amount").and_then(|count| count.parse().ok()).unwrap_or(1);
-        let vcpus = u64::from(self.vcpus.unwrap_or(0)) * count;
+        let count: u64 = given("amount").and_then(|count| count.parse().ok()).unwrap_or(1);
+        let vcpus = count.saturating_mul(self.vcpus.unwrap_or(0).into());
         if vcpus > VCPUS_WARNED {
             lines.push(format!(
                 "  these are {vcpus} processors, and many accounts may have {VCPUS_WARNED} at once"

@@ -105,12 +105,15 @@ fn line(step: &Step, waits_for: Option<&str>) -> String {
         other => other,
     };
     let is_under_way = step.is_under_way();
-    let bar = step.progress.filter(|_| is_under_way).map(|it| format!(" {}", bar(it.done, it.total)));
+    let progress = step.progress.filter(|_| is_under_way);
+    let bar = progress.map(|it| format!(" {}", bar(it.done, it.total)));
     let took = took(step).filter(|_| step.state == "succeeded").map(|took| format!(" ({})", lasted(took)));
     let tries = (step.attempt > 0 && is_under_way).then(|| format!(", try {}", step.attempt + 1));
     let why = step.error.as_deref().filter(|_| step.state != "succeeded");
     let waits = waits_for.filter(|_| step.state == "waiting");
-    let why = why.or(waits).map(|text| format!(": {text}"));
+    let counted = progress.map(|it| format!(" {} of {}", it.done, it.total));
+    // What is waited for says the numbers already.
+    let why = why.or(waits).map(|text| format!(": {text}")).or(counted);
     let head = format!("{word:<9} {}", step.title);
     printable(&[Some(head), bar, took, tries, why].into_iter().flatten().collect::<String>())
 }
@@ -122,7 +125,7 @@ fn took(step: &Step) -> Option<Duration> {
 fn bar(done: u32, total: u32) -> String {
     let filled = (u64::from(done.min(total)) * BAR_CHARS).checked_div(total.into()).unwrap_or(0);
     let cells = |count: u64, cell: char| (0..count).map(|_| cell).collect::<String>();
-    format!("[{}{}] {done} of {total}", cells(filled, '#'), cells(BAR_CHARS - filled, '-'))
+    format!("[{}{}]", cells(filled, '#'), cells(BAR_CHARS - filled, '-'))
 }
 
 fn cut(text: &str) -> String {
@@ -178,6 +181,11 @@ mod tests {
             ),
             ("succeeded", times, "done      Building the image (12 min)"),
             ("waiting", json!({}), "waiting   Building the image: somebody"),
+            (
+                "waiting",
+                json!({"progress": {"done": 1, "total": 2}}),
+                "waiting   Building the image [##########----------]: somebody",
+            ),
             (
                 "retrying",
                 json!({"attempt": 2, "error": "no\nroute"}),

@@ -6,7 +6,9 @@ use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 use engine::{Engine, Resource, Timestamp};
 use uuid::Uuid;
 
-use super::{AccountBook, BookError, Finding, Kept, SOURCES_MAX, Sealing, Source, SourceRecord};
+use super::{
+    AccountBook, BookError, Finding, Kept, OWN_EXTERNAL_ID, SOURCES_MAX, Sealing, Source, SourceRecord,
+};
 use crate::launch::numbers::fresh_id;
 use crate::launch::params::Requester;
 use crate::launch::rejection::{Flaw, Rejection};
@@ -160,6 +162,10 @@ fn role(arn: &str) -> Option<Flaw> {
 fn external(id: &str) -> Option<Flaw> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_+=,.@:/-".contains(&b);
     let fits = EXTERNAL_ID_CHARS.contains(&id.len()) && id.bytes().all(is_plain);
+    if id.starts_with(OWN_EXTERNAL_ID) {
+        let rule = format!("must not begin with {OWN_EXTERNAL_ID}, which organisations have from us");
+        return Some(Flaw::new("external_id", rule).hint("leave it out, and it is that of the organisation"));
+    }
     (!fits).then(|| Flaw::new("external_id", "must have 2 to 1224 letters, digits and _ + = , . @ : / -"))
 }
 

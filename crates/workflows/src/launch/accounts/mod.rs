@@ -154,7 +154,7 @@ impl AccountBook {
                 let account = record
                     .account(id, &sealing)
                     .map_err(|cause| BookError::Locked { id: id.to_owned(), cause })?;
-                Ok(Some(Link { account, application: None }))
+                Ok(Some(Link { account: on_behalf_of(who, account), application: None }))
             }
         }
     }
@@ -197,6 +197,16 @@ impl AccountBook {
         let record = numbers::read(&row)?;
         Ok(Some((row, record)))
     }
+}
+
+/// What a role may ask for, so that nobody can have us take it on behalf of another organisation.
+pub(super) const OWN_EXTERNAL_ID: &str = "provision-engine:";
+
+fn on_behalf_of(who: &Requester, mut account: Account) -> Account {
+    if let Access::Role { external_id: external_id @ None, .. } = &mut account.access {
+        *external_id = Some(SecretString::from(format!("{OWN_EXTERNAL_ID}{}", who.org)));
+    }
+    account
 }
 
 impl DefaultSource {

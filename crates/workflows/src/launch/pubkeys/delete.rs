@@ -50,8 +50,7 @@ pub async fn delete(
     let uploaded = uploaded(engine, who, number).await?;
     if !uploaded.is_empty() {
         if is_used_by_others(engine, who, &key.record.fingerprint).await? {
-            warnings
-                .push("its key pairs stay in the clouds: another organisation uses the same key".to_owned());
+            warnings.push("its key pairs stay in the clouds: they may still be needed there".to_owned());
         } else {
             warnings.extend(clear(launches, who, uploaded).await);
         }

@@ -50,7 +50,7 @@ enum Because {
 /// A build that was just made may not be known everywhere.
 const MISSES_MAX: u32 = 5;
 /// Hints that come faster wait for each other.
-const HINT_PAUSE: Duration = Duration::from_secs(1);
+const HINT_PAUSE: Duration = Duration::from_millis(50);
 /// Where an image is that does not say so.
 const HOME: &str = "us-east-1";
 

@@ -8,6 +8,7 @@ mod fetch_addresses;
 mod launch_instances;
 mod order;
 mod portrayed;
+mod quoted;
 mod reach;
 mod register_in_inventory;
 mod report;

@@ -5,6 +5,7 @@ use drivers::image_builder::BuilderError;
 use engine::prelude::*;
 use engine::{Cause, Timestamp};
 
+use super::quoted::masked;
 use crate::launch::Launch;
 use crate::launch::settings::LaunchSettings;
 use crate::launch::state::{LaunchError, Leftover};
@@ -84,18 +85,28 @@ fn hint(category: Category) -> Option<&'static str> {
 
 /// The cloud did not do it. If trying again does not help, whoever asked is told this.
 pub(super) fn stop(op: &mut Operation<Launch>, step: &str, error: CloudError) -> Halt {
+    let error = CloudError { message: masked(op, &error.message), ..error };
     op.state.error = Some(LaunchError::of_cloud(step, &error));
     error.into()
 }
 
 /// The same for the Image Builder.
 pub(super) fn stop_build(op: &mut Operation<Launch>, step: &str, error: BuilderError) -> Halt {
+    let error = match error {
+        BuilderError::Refused { status, message } => {
+            BuilderError::Refused { status, message: masked(op, &message) }
+        }
+        BuilderError::Quota { message } => BuilderError::Quota { message: masked(op, &message) },
+        BuilderError::Broken { cause } => BuilderError::Broken { cause: masked(op, &cause) },
+        other => other,
+    };
     op.state.error = Some(LaunchError::of_builder(step, &error));
     error.into()
 }
 
 /// No further try can help.
 pub(super) fn refuse(op: &mut Operation<Launch>, error: LaunchError) -> Halt {
+    let error = LaunchError { message: masked(op, &error.message), ..error };
     let cause = error.message.as_str().into();
     op.state.error = Some(error);
     Halt::Fail { cause }

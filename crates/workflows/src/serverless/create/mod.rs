@@ -11,8 +11,8 @@ mod wait_for_machines;
 use std::collections::BTreeMap;
 
 use drivers::opennebula::{Credentials, Dialect, ServiceTemplate, TemplateRole};
-use engine::Timestamp;
 use engine::Rest;
+use engine::Timestamp;
 use engine::prelude::*;
 use engine::store::Portrait;
 

@@ -10,8 +10,8 @@ mod undeploy_service;
 use std::collections::BTreeSet;
 
 use drivers::opennebula::Credentials;
-use engine::Timestamp;
 use engine::Rest;
+use engine::Timestamp;
 use engine::prelude::*;
 use engine::store::Portrait;
 

@@ -13,8 +13,8 @@ mod resize_machine;
 use std::collections::BTreeSet;
 
 use drivers::opennebula::{NebulaError, Refusal as Kind};
-use engine::Timestamp;
 use engine::Rest;
+use engine::Timestamp;
 use engine::prelude::*;
 use engine::store::Portrait;
 

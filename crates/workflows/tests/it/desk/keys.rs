@@ -202,7 +202,7 @@ async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warni
     let theirs = create(&office.engine, &bert(), "the same", 1).await.unwrap();
     let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
     assert!(
-        deleted.warnings.len() == 1 && deleted.warnings[0].contains("another organisation"),
+        deleted.warnings.len() == 1 && deleted.warnings[0].contains("may still be needed"),
         "{deleted:?}"
     );
     assert_eq!(office.standing("key_pair").await, 1);

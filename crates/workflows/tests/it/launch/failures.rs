@@ -149,10 +149,7 @@ async fn a_build_that_is_unknown_for_a_moment_is_waited_for() {
     let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
     let compose = view.record.compose().unwrap();
     site.post(&format!("/image-builder/composes/{compose}/forget"), &json!({})).await;
-    let detail = |detail: &View| detail.waits_for.as_ref().is_some_and(|why| why.contains("does not know"));
-    while !detail(&site.detail(&house, begun).await) {
-        tokio::task::yield_now().await;
-    }
+    site.until_it_waits_for(&house, begun, "does not know").await;
     site.post(&format!("/image-builder/composes/{compose}/remember"), &json!({})).await;
     site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
     let (_, view) = site.rests(&house, begun).await;

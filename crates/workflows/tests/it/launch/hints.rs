@@ -43,9 +43,7 @@ async fn early_repeated_forged_and_late_hints_change_nothing_but_the_time() {
     assert_eq!(site.made("instance").await, 0);
 
     site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
-    while site.get("/image-builder/composes").await["composes"][0]["status"] != "success" {
-        tokio::task::yield_now().await;
-    }
+    assert_eq!(site.build_ends().await, "success");
     hints::from_event(engine, event(compose, "000013").as_bytes(), None).await.unwrap();
     let (_, view) = site.rests(&house, begun).await;
     assert_eq!(view.stage, Stage::Succeeded);
@@ -86,15 +84,10 @@ async fn a_look_that_failed_after_a_hint_is_repeated_soon() {
     house.until(begun.id, |phase| phase == Phase::Waiting).await;
     let compose = view.record.compose().unwrap();
     site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
-    while site.get("/image-builder/composes").await["composes"][0]["status"] != "success" {
-        tokio::task::yield_now().await;
-    }
+    assert_eq!(site.build_ends().await, "success");
     site.put("/image-builder/errors", &json!({"every": 1})).await;
     hints::image_ready(&house.engine, asked.launch).await.unwrap();
-    let is_blind = |why: &str| why.contains("cannot be seen");
-    while !site.detail(&house, begun).await.waits_for.is_some_and(|why| is_blind(&why)) {
-        tokio::task::yield_now().await;
-    }
+    site.until_it_waits_for(&house, begun, "cannot be seen").await;
     site.delete("/image-builder/knobs").await;
     let (_, view) = site.rests(&house, begun).await;
     assert_eq!(view.stage, Stage::Succeeded);
@@ -108,10 +101,7 @@ async fn looks_that_come_too_fast_wait_for_their_turn() {
     site.post("/image-builder/hold", &json!({})).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
-    let waits = |why: &str| why.contains("other builds are looked at first");
-    while !site.detail(&house, begun).await.waits_for.is_some_and(|why| waits(&why)) {
-        tokio::task::yield_now().await;
-    }
+    site.until_it_waits_for(&house, begun, "other builds are looked at first").await;
     let compose = view.record.compose().unwrap();
     site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
     let (_, view) = site.rests(&house, begun).await;

@@ -10,7 +10,7 @@ use workflows::launch::record::LaunchRecord;
 use workflows::launch::{self};
 use workflows::notice::{self, Notices};
 
-use super::site::{Site, launch_only, nothing};
+use super::site::{Site, launch_only, nothing, patiently};
 
 async fn house_that_tells(site: &Site) -> House {
     let notices = Notices::beside(&site.url()).unwrap();
@@ -24,13 +24,11 @@ async fn house_that_tells(site: &Site) -> House {
 async fn told(site: &Site, engine: &Engine) -> Vec<Value> {
     let query =
         engine::store::Query { workflow: Some("notice.deliver".into()), limit: 100, ..Default::default() };
-    loop {
+    let are_over = async || {
         let all = engine.list(&query).await.unwrap();
-        if all.iter().all(|one| one.phase.is_final()) {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
+        all.iter().all(|one| one.phase.is_final()).then_some(())
+    };
+    patiently(are_over).await;
     site.get("/inbox/notices").await["messages"].as_array().cloned().unwrap_or_default()
 }
 

@@ -44,14 +44,7 @@ impl Run<'_> {
         let view = self.site.until(self.house, self.begun, |view| view.record.state.build.is_some()).await;
         let compose = view.record.compose().unwrap();
         self.site.post(&format!("/image-builder/composes/{compose}/release"), &json!({})).await;
-        let status = loop {
-            let composes = self.site.get("/image-builder/composes").await;
-            let status = composes["composes"][0]["status"].as_str().unwrap().to_owned();
-            if matches!(status.as_str(), "success" | "failure") {
-                break status;
-            }
-            tokio::task::yield_now().await;
-        };
+        let status = self.site.build_ends().await;
         match self.profile {
             ProfileName::Images => {
                 hints::image_ready(&self.house.engine, self.asked.launch).await.unwrap();

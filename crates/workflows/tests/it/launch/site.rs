@@ -169,6 +169,22 @@ impl Site {
         view
     }
 
+    /// Waits until the launch says that it waits for this.
+    pub(crate) async fn until_it_waits_for(&self, house: &House, begun: Begun, what: &str) {
+        let is_it = |view: &View| view.waits_for.as_ref().is_some_and(|why| why.contains(what));
+        patiently(async || is_it(&self.detail(house, begun).await).then_some(())).await;
+    }
+
+    /// Waits until the only build is over, and answers how it ended.
+    pub(crate) async fn build_ends(&self) -> String {
+        let look = async || {
+            let composes = self.get("/image-builder/composes").await;
+            let status = composes["composes"][0]["status"].as_str().unwrap().to_owned();
+            matches!(status.as_str(), "success" | "failure").then_some(status)
+        };
+        patiently(look).await
+    }
+
     /// Waits until the operation is over, one way or another, or stuck.
     pub(crate) async fn rests(&self, house: &House, begun: Begun) -> (Inspection, View) {
         let resting = house.until(begun.id, |phase| phase.is_final() || phase == Phase::Stuck);
@@ -177,6 +193,19 @@ impl Site {
         };
         (inspection, self.view(house, begun).await)
     }
+}
+
+/// Looks again until there is something to see.
+pub(crate) async fn patiently<T>(look: impl AsyncFn() -> Option<T>) -> T {
+    let looking = async {
+        loop {
+            if let Some(seen) = look().await {
+                return seen;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, looking).await.expect("it happens in time")
 }
 
 /// Has a launch accepted, with its record in the same commit.

@@ -3,6 +3,8 @@
 use engine::Phase;
 use serde_json::json;
 use workflows::launch::cloud::InstanceState;
+use workflows::launch::params::AskedImage;
+use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::{Stage, StepState};
 
 use super::site::{Site, build_and_launch, build_and_wait, launch_only, nothing, parameters};
@@ -88,5 +90,24 @@ async fn a_launch_of_nothing_does_one_step() {
     let detail = site.detail(&house, begun).await;
     let states: Vec<_> = detail.steps.iter().map(|step| (step.name, step.state)).collect();
     assert_eq!(states, [("validate", StepState::Succeeded), ("test_step", StepState::Succeeded)]);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_secret_of_a_request_is_written_down() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let mut asked = build_and_launch(1);
+    let AskedImage::Build { request } = &mut asked.image else { panic!("it builds") };
+    request["customizations"] = json!({"users": [{"name": "anna", "password": "s3cr3t-password"}]});
+    asked.parameters.as_mut().unwrap().user_data = Some("#!/bin/sh\nexport TOKEN=s3cr3t-token\n".into());
+    let begun = site.begin(&house, &asked).await;
+    let (ended, view) = site.rests(&house, begun).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let journal = house.journal(begun.id).await;
+    let row = house.engine.resource(&LaunchRecord::resource(begun.launch)).await.unwrap().unwrap();
+    let written = format!("{}{}{ended:?}{view:?}{asked:?}", json!(journal), row.record);
+    assert!(written.contains("sealed:1:"), "the request and the text are there, and sealed");
+    assert!(!written.contains("s3cr3t"), "{written}");
     house.close().await;
 }

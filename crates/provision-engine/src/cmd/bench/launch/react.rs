@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_time_is_that_of_each_launch_and_never_less_than_nothing() {
-        let at = |micros| Timestamp(1_790_000_000_000_000 + micros);
+        let at = |micros: i64| Timestamp(1_790_000_000_000_000 + micros);
         assert!((took("a", at(0), at(12_500)).unwrap() - 12.5).abs() < 1e-9);
         assert!(took("a", at(900), at(0)).unwrap().abs() < 1e-9);
         assert!(took("a", at(1_000), at(0)).is_err(), "it looked by itself");

@@ -1,0 +1,82 @@
+//! What somebody at a terminal is asked, and sees.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use super::{AMI, KEY, Stage};
+
+/// Runs the program on a terminal of its own, and types these lines.
+fn typed(stage: &Stage, arguments: &[&str], lines: &[&str]) -> (Option<i32>, String) {
+    let program = stage.place.command(arguments);
+    let words = std::iter::once(program.get_program()).chain(program.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--flush", "--return", "--command", &line.join(" "), "/dev/null"]);
+    script.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    script.current_dir(program.get_current_dir().unwrap());
+    let mut child = script
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap_or_else(|error| panic!("this test needs script in the PATH: {error}"));
+    child.stdin.take().unwrap().write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).replace('\r', ""))
+}
+
+#[test]
+fn what_is_missing_is_asked_for_with_what_there_is() {
+    let stage = Stage::open();
+    std::fs::create_dir(stage.place.path(".ssh")).unwrap();
+    stage.place.write(".ssh/id_ed25519.pub", KEY);
+    // The image, account, region, type by a search, the own key, how many, and yes.
+    let lines = [AMI, "1", "", "vcpus = 2 and memory < 3000 and arch = x86_64", "t3.small", "", "2", "y"];
+    let (code, seen) = typed(&stage, &["launch"], &lines);
+    for part in [
+        "   1  sandbox  sandbox",
+        "Region [us-east-1]: ",
+        "id_ed25519.pub",
+        "type      t3.small",
+        "count     2",
+        "Launch? [Y/n]: ",
+        "done      Launching the instances",
+        "ssh ec2-user@",
+    ] {
+        assert!(seen.contains(part), "{part}: {seen}");
+    }
+    assert_eq!((code, stage.standing("ec2/instance")), (Some(0), 2), "{seen}");
+    let kept = stage.json(&["pubkeys", "list"]);
+    assert_eq!(kept["items"][0]["name"], "ada@example");
+    stage.close();
+}
+
+#[test]
+fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
+    let stage = Stage::open();
+    stage.expect(0, &["pubkeys", "add", "mine.pub", "--name", "kept"]);
+    let given =
+        ["launch", "--source", "sandbox", "--type", "t3.small", "--region", "us-east-1", "--count", "1"];
+    // To build, which distribution, architecture and packages, the key that is kept, and no.
+    let answers = ["1", "", "1", "vim", "1"];
+    let (code, seen) = typed(&stage, &given, &[&answers[..], &["n"]].concat());
+    assert!(code == Some(1) && seen.contains("nothing was launched"), "{seen}");
+    assert!(seen.contains("image     rhel-9 for x86_64, built first"), "{seen}");
+    assert_eq!(stage.standing("image_builder/compose"), 0);
+    let (code, seen) = typed(&stage, &[&given[..], &["--yes"]].concat(), &answers);
+    assert!(code == Some(0) && seen.contains("Building the image ["), "{seen}");
+    assert!(seen.contains("\x1b[K") && seen.contains("ssh ec2-user@"), "{seen}");
+    stage.close();
+}
+
+#[test]
+fn something_that_cannot_be_undone_is_asked_about() {
+    let stage = Stage::open();
+    stage.expect(0, &["pubkeys", "add", "mine.pub", "--name", "kept"]);
+    let delete = ["pubkeys", "delete", "kept"];
+    let (code, seen) = typed(&stage, &delete, &[""]);
+    assert!(code == Some(1) && seen.contains("Delete public key kept? [y/N]"), "{seen}");
+    assert_eq!(typed(&stage, &delete, &["y"]).0, Some(0));
+    assert_eq!(stage.expect(0, &["pubkeys", "list", "-o", "name"]).out, "");
+    stage.close();
+}
