@@ -98,12 +98,13 @@ impl Follow<'_> {
         let mut etag = None;
         let mut away_since = None;
         loop {
+            let asked_at = Instant::now();
             match door.look(self.name, etag.as_deref(), LONG_LOOK).await {
                 Ok(Some(version)) => {
                     away_since = None;
                     etag = version.etag;
                     let launch = version.launch;
-                    if launch.is_over && (self.before.is_none() || launch.finished_at != self.before) {
+                    if self.is_the_end(&launch) {
                         teller.tell(&launch)?;
                         return Ok(launch);
                     }
@@ -111,7 +112,14 @@ impl Follow<'_> {
                         teller.tell(&launch)?;
                     }
                 }
-                Ok(None) => away_since = None,
+                Ok(None) => {
+                    away_since = None;
+                    // The server waits only while there may be something new. One that did not wait knows an end that
+                    // we may have seen half of, when it came between two of its own looks.
+                    if asked_at.elapsed() < LONG_LOOK / 2 {
+                        etag = None;
+                    }
+                }
                 Err(error) => {
                     let since = *away_since.get_or_insert_with(Instant::now);
                     let is_too_long = self.limit.is_none() && since.elapsed() > AWAY_LIMIT;
@@ -124,5 +132,29 @@ impl Follow<'_> {
             }
             sleep(PAUSE).await;
         }
+    }
+    /// A launch that was asked to go on may show its last end until it has begun.
+    fn is_the_end(&self, launch: &Launch) -> bool {
+        launch.is_over && (self.before.is_none() || launch.finished_at != self.before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::launching::launch_with;
+
+    #[test]
+    fn an_end_that_is_known_already_is_not_waited_for() {
+        let ended = |at: &str| launch_with(&json!({"state": "failed", "finished_at": at}));
+        let (first, second) = (ended("2026-01-01T00:00:01Z"), ended("2026-01-01T00:00:02Z"));
+        let follow = |before| Follow { name: "7", before, limit: None };
+        assert!(follow(None).is_the_end(&first));
+        assert!(!follow(first.finished_at).is_the_end(&first));
+        assert!(follow(first.finished_at).is_the_end(&second));
+        let going = launch_with(&json!({"state": "building", "is_over": false}));
+        assert!(!follow(None).is_the_end(&going) && !follow(first.finished_at).is_the_end(&going));
     }
 }

@@ -30,8 +30,8 @@ fn what_is_missing_is_asked_for_with_what_there_is() {
     let stage = Stage::open();
     std::fs::create_dir(stage.place.path(".ssh")).unwrap();
     stage.place.write(".ssh/id_ed25519.pub", KEY);
-    // The image, account, region, type by a search, the own key, how many, and yes.
-    let lines = [AMI, "1", "", "vcpus = 2 and memory < 3000 and arch = x86_64", "t3.small", "", "2", "y"];
+    // The image, account, region, a search that finds one type, the own key, how many, and yes.
+    let lines = [AMI, "1", "", "t3.smal", "1", "", "2", "y"];
     let (code, seen) = typed(&stage, &["launch"], &lines);
     for part in [
         "   1  sandbox  sandbox",
