@@ -16,8 +16,8 @@ use drivers::webhook::Webhook;
 use engine::secret::{ExposeSecret, SecretString, SharedRing};
 use engine::store::Store;
 use serde_json::{Value, json};
-use workflows::launch::Launches;
 use workflows::launch::accounts::{AccountBook, DefaultSource};
+use workflows::launch::{LaunchSettings, Launches};
 use workflows::notice::Notices;
 
 use super::runtimes::secret;
@@ -67,7 +67,9 @@ impl Cloud {
             None => AccountBook::built_in(Arc::clone(store)).sealed_by(ring.clone()),
         };
         let book = if stands_in.is_some() { book.with_default(DefaultSource::of_sandbox()) } else { book };
-        let mut launches = Launches::new(book, Arc::clone(store), given.made.clone());
+        let retry_first = config.engine.retry.first.get();
+        let settings = LaunchSettings { retry_first, ..given.made.clone() };
+        let mut launches = Launches::new(book, Arc::clone(store), settings);
         if let Some(options) = aws(config, stands_in)? {
             launches = launches.with_provider(Arc::new(aws::Aws::new(&options).context("cannot use AWS")?));
         }

@@ -94,8 +94,8 @@ impl Reader<'_> {
     fn aws(&mut self) -> Aws {
         Aws {
             enabled: self.get("launch.aws.enabled"),
-            ec2: self.get("launch.aws.ec2"),
-            sts: self.get("launch.aws.sts"),
+            ec2: self.get("launch.aws.endpoint"),
+            sts: self.get("launch.aws.sts_endpoint"),
             region: self.get("launch.aws.region"),
             access_key_id: self.get("launch.aws.access_key_id"),
             secret_access_key: self.get("launch.aws.secret_access_key_file"),
@@ -113,9 +113,9 @@ impl Reader<'_> {
             address_deadline: self.get::<Period>("launch.address_deadline").get(),
             instance_poll: self.get::<Period>("launch.instance_poll").get(),
             settle: self.get::<Period>("launch.settle").get(),
-            retry_first: self.get::<Period>("engine.retry.first").get(),
             undo_patience: self.get::<Period>("launch.undo_patience").get(),
             capacity_patience: self.get::<Period>("launch.capacity_patience").get(),
+            ..LaunchSettings::default()
         }
     }
 

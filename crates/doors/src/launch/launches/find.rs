@@ -27,7 +27,8 @@ pub(in crate::launch) struct Found {
 impl Found {
     /// The name of exactly this version of it.
     pub(in crate::launch) fn etag(&self) -> String {
-        format!("\"launch-{}-{}\"", self.view.number, self.seq)
+        // The record may be older than the journal, because they are read one after the other.
+        format!("\"launch-{}-{}-{}\"", self.view.number, self.view.version, self.seq)
     }
 }
 
