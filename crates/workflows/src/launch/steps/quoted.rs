@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn every_line_of_user_data_is_known_also_as_it_is_sent() {
         let known = of_user_data("#!/bin/sh\n  echo   hunter2\n");
-        for part in ["echo   hunter2", "echo hunter2", "hunter2", &STANDARD.encode("#!/bin/sh\n  echo   hunter2\n")] {
+        for part in
+            ["echo   hunter2", "echo hunter2", "hunter2", &STANDARD.encode("#!/bin/sh\n  echo   hunter2\n")]
+        {
             assert!(known.iter().any(|one| one == part), "{part}: {known:?}");
         }
     }
