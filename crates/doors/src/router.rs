@@ -16,6 +16,7 @@ use utoipa_axum::routes;
 use crate::frame::frame;
 use crate::guard::guard;
 use crate::hall::{Doors, Hall, Shared};
+use crate::inside::Inside;
 use crate::launch::X_RH_IDENTITY;
 use crate::problem::Problem;
 use crate::{audit, errors, health, launch, metrics, openapi, operations, osb, runtimes, serverless, tokens};
@@ -26,19 +27,30 @@ use crate::{audit, errors, health, launch, metrics, openapi, operations, osb, ru
 /// right and carries changes to their end, and the innermost layer turns a panic into a problem before the
 /// guard writes down how the call ended.
 pub fn router(doors: Doors) -> Router {
+    open(doors).0
+}
+
+/// The same, and the way in for those who are inside already.
+pub fn open(doors: Doors) -> (Router, Inside) {
     let hall = Hall::new(doors);
+    let router = assemble(&hall);
+    let inside = Inside::new(router.clone(), &hall);
+    (router, inside)
+}
+
+fn assemble(hall: &Shared) -> Router {
     let (router, _) = routes().split_for_parts();
     let own = router
         .fallback(|| async { Problem::no_such_path() })
         .layer(DefaultBodyLimit::max(hall.settings.body_limit_bytes))
         .layer(CatchPanicLayer::custom(broken))
-        .layer(from_fn_with_state(Shared::clone(&hall), guard))
+        .layer(from_fn_with_state(Shared::clone(hall), guard))
         .layer(CatchPanicLayer::custom(broken))
-        .with_state(Shared::clone(&hall));
+        .with_state(Shared::clone(hall));
     // These have guards of their own, which speak the words that their callers know.
-    let others = [osb::router(&hall), serverless::router(&hall), launch::router(&hall)];
+    let others = [osb::router(hall), serverless::router(hall), launch::router(hall)];
     let all = others.into_iter().flatten().fold(own, Router::merge);
-    all.layer(from_fn_with_state(hall, frame))
+    all.layer(from_fn_with_state(Shared::clone(hall), frame))
         .layer(SetSensitiveRequestHeadersLayer::new([AUTHORIZATION, X_RH_IDENTITY]))
 }
 

@@ -23,6 +23,7 @@ use super::refused::Refused;
 use crate::audit;
 use crate::auth::{Denied, Member, identify as identify_ours};
 use crate::hall::RequestId;
+use crate::inside::Vouched;
 use crate::tokens::looks_like_a_token;
 
 pub(crate) const X_RH_IDENTITY: HeaderName = HeaderName::from_static("x-rh-identity");
@@ -77,6 +78,9 @@ impl Peers {
 
 pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<Principal, Stranger> {
     let headers = &parts.headers;
+    if let Some(vouched) = parts.extensions.get::<Vouched>() {
+        return Ok(by_word(desk, headers, vouched)?);
+    }
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let is_trusted = peer.is_some_and(|peer| desk.door.trusted_proxies.has(peer));
     let (has_header, has_token) = (headers.contains_key(X_RH_IDENTITY), headers.contains_key(AUTHORIZATION));
@@ -88,6 +92,15 @@ pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<Principal,
     }
     let token = presented(headers)?;
     Ok(by_token(desk, headers, token).await?)
+}
+
+/// Who was known before this door was reached. With an organisation it is a guest of an issuer.
+fn by_word(desk: &Counter, headers: &HeaderMap, who: &Vouched) -> Result<Principal, Refused> {
+    let by = if who.org.is_some() { By::Bearer } else { By::Token };
+    let home = who.org.clone().unwrap_or_else(|| desk.door.default_org.clone());
+    let org = chosen(headers, Some(home), who.role == Role::Admin)?;
+    let requester = Requester { org, account: None, user: who.name.clone() };
+    Ok(Principal::new(requester, by, permissions_of(&[who.role]).into()))
 }
 
 async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Stranger> {

@@ -19,14 +19,14 @@ pub(crate) struct Watchers {
 struct Bells(Mutex<HashMap<OperationId, watch::Sender<()>>>);
 
 /// A place among the watchers of one operation, given back when it is dropped.
-pub(crate) struct Watch {
+pub struct Watch {
     bell: watch::Receiver<()>,
     _seat: OwnedSemaphorePermit,
 }
 
 impl Watch {
     /// Returns when the operation has news since this was last called.
-    pub(crate) async fn rings(&mut self) {
+    pub async fn rings(&mut self) {
         if self.bell.changed().await.is_err() {
             // Nobody rings any more; whoever waits looks by the clock.
             std::future::pending::<()>().await;

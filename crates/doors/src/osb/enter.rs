@@ -14,6 +14,7 @@ use super::headers::{REQUEST_IDENTITY, originating, request_identity};
 use super::{Broker, Desk, auth, body, version};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
+use crate::inside::Vouched;
 
 pub(super) async fn enter(State(broker): State<Desk>, request: Request, next: Next) -> Response {
     let given = request.extensions().get::<RequestId>().cloned();
@@ -27,7 +28,10 @@ pub(super) async fn enter(State(broker): State<Desk>, request: Request, next: Ne
 }
 
 async fn admit(broker: Desk, mut request: Request, next: Next) -> Result<Response, Refusal> {
-    let caller = auth::authenticate(&broker.hall, request.headers()).await?;
+    let caller = match request.extensions().get::<Vouched>() {
+        Some(vouched) => vouched.caller(),
+        None => auth::authenticate(&broker.hall, request.headers()).await?,
+    };
     let origin = originating(request.headers());
     let limit = broker.hall.settings.request_timeout;
     let deed = action(&request).map(|action| Deed {

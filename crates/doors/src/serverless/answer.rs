@@ -3,8 +3,8 @@
 use axum::http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use engine::OperationId;
 use engine::store::StoreError;
+use engine::{OperationId, Role};
 use serde::Serialize;
 use tracing::error;
 use workflows::serverless::json::Json;
@@ -115,6 +115,16 @@ impl Refused {
     pub(super) fn unsupported_scheme() -> Refused {
         let hint = "send the header Authorization: Basic with base64 of user:password, neither of them empty";
         Refused::new(StatusCode::UNAUTHORIZED, "Unsupported authentication scheme", hint)
+    }
+
+    pub(super) fn role(needed: Role, has: Role) -> Refused {
+        let hint = format!("this needs the role {needed}, and yours is {has}");
+        Refused::new(StatusCode::FORBIDDEN, "Not allowed", hint)
+    }
+
+    pub(super) fn no_steward() -> Refused {
+        let hint = "name an account of OpenNebula in the setting serverless.steward_one_auth";
+        Refused::new(StatusCode::SERVICE_UNAVAILABLE, "The console has no account in OpenNebula", hint)
     }
 
     pub(super) fn no_such_runtime() -> Refused {

@@ -1,13 +1,15 @@
 //! Who asks: a user of OpenNebula. This door only reads who it claims to be; OpenNebula decides.
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use engine::Role;
 use workflows::serverless::Credentials;
 
-use super::Desk;
 use super::answer::Refused;
+use super::{Counter, Desk};
+use crate::inside::Vouched;
 
 /// A header that is longer holds no user and no password of OpenNebula.
 const HEADER_BYTES_MAX: usize = 8 * 1024;
@@ -18,9 +20,21 @@ pub(super) struct Claim(pub(super) Credentials);
 impl FromRequestParts<Desk> for Claim {
     type Rejection = Refused;
 
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Claim, Refused> {
-        claimed(&parts.headers).map(Claim)
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Claim, Refused> {
+        match parts.extensions.get::<Vouched>() {
+            Some(vouched) => lent(desk, vouched, &parts.method).map(Claim),
+            None => claimed(&parts.headers).map(Claim),
+        }
     }
+}
+
+/// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
+fn lent(desk: &Counter, who: &Vouched, method: &Method) -> Result<Credentials, Refused> {
+    let needed = if method.is_safe() { Role::Reader } else { Role::Admin };
+    if who.role < needed {
+        return Err(Refused::role(needed, who.role));
+    }
+    desk.door.steward.clone().ok_or_else(Refused::no_steward)
 }
 
 pub(super) fn claimed(headers: &HeaderMap) -> Result<Credentials, Refused> {

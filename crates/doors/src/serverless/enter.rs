@@ -14,6 +14,7 @@ use super::{Counter, Desk, auth};
 use crate::audit::{self, Deed};
 use crate::frame::Plain;
 use crate::hall::RequestId;
+use crate::inside::Vouched;
 
 pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     let began = desk.hall.engine.now();
@@ -65,8 +66,12 @@ fn deed(request: &Request) -> Option<Deed> {
         "DELETE" => "serverless.delete",
         _ => return None,
     };
+    let who = match request.extensions().get::<Vouched>() {
+        Some(vouched) => vouched.name.clone(),
+        None => Errand::tenant(&auth::claimed(request.headers()).ok()?.user),
+    };
     Some(Deed {
-        who: Errand::tenant(&auth::claimed(request.headers()).ok()?.user),
+        who,
         action,
         path: request.uri().path().to_owned(),
         request: request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),

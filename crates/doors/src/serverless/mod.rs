@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use workflows::serverless::Serverless;
+use workflows::serverless::{Credentials, Serverless};
 
 pub use openapi::openapi;
 pub(crate) use router::router;
@@ -50,6 +50,8 @@ const BODY_WAIT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct ServerlessDoor {
     pub serverless: Arc<Serverless>,
+    /// In whose name those act who have no account in OpenNebula.
+    pub steward: Option<Credentials>,
     /// What `/server/config` shows to everybody.
     pub config: Value,
     /// What `/server/version` says.
@@ -66,6 +68,7 @@ impl ServerlessDoor {
     pub fn new(serverless: Arc<Serverless>, config: Value) -> ServerlessDoor {
         ServerlessDoor {
             serverless,
+            steward: None,
             config,
             version: VERSION.to_owned(),
             body_limit_bytes: BODY_LIMIT_BYTES,

@@ -2,6 +2,7 @@
 
 mod access;
 mod claiming;
+mod people;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use self::people::People;
 use self::resources::Resources;
 use super::{
     Append, Claims, Create, Finish, Hold, Park, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
@@ -40,6 +42,7 @@ struct Tables {
     idempotency: BTreeMap<(String, String), (OperationId, String)>,
     resources: Resources,
     tokens: Vec<TokenRow>,
+    people: People,
     audit: Vec<AuditRow>,
     shared: BTreeMap<String, String>,
     /// The tenant that was served last.
