@@ -9,11 +9,12 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
+use engine::secret::{ExposeSecret, SecretString};
 use engine::{Engine, OperationId, Role};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-use crate::auth::Caller;
+use crate::auth::{Caller, Denied, identify};
 use crate::hall::Shared;
 pub use crate::operations::watchers::Watch;
 
@@ -50,6 +51,11 @@ impl Inside {
         request.extensions_mut().insert(who.clone());
         let Ok(response) = self.router.clone().oneshot(request).await;
         response
+    }
+
+    /// Who stands behind a token that a person typed in.
+    pub async fn identify(&self, token: &SecretString) -> Result<Caller, Denied> {
+        identify(&self.hall, token.expose_secret()).await
     }
 
     /// A place among those who are told when an operation has news; `None` when all are taken.

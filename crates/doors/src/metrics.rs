@@ -1,6 +1,6 @@
 //! What machines watch. Labels come from code and from the routes, never from callers, so that they are few.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -65,7 +65,7 @@ type Histograms<Labels> = Family<Labels, Histogram, fn() -> Histogram>;
 pub struct Meter {
     registry: Registry,
     operations: Family<StateLabel, Gauge>,
-    oldest_due_seconds: Gauge<f64, std::sync::atomic::AtomicU64>,
+    oldest_due_seconds: Gauge<f64, AtomicU64>,
     running: Gauge,
     store_up: Gauge,
     store_commits: Counter,
@@ -76,6 +76,8 @@ pub struct Meter {
     http_requests: Family<RequestLabels, Counter>,
     http_request_duration: Histograms<RouteLabel>,
     counted_at: Mutex<Option<Timestamp>>,
+    /// The same as the sum over all labels, which is dear to ask for.
+    finished: AtomicU64,
 }
 
 impl Default for Meter {
@@ -109,6 +111,7 @@ impl Meter {
                 Histogram::new(exponential_buckets(0.001, 4.0, 8))
             }),
             counted_at: Mutex::new(None),
+            finished: AtomicU64::new(0),
         };
         meter.register_engine();
         meter.register_doors();
@@ -152,6 +155,11 @@ impl Meter {
             "How long requests took until the answer began",
             self.http_request_duration.clone(),
         );
+    }
+
+    /// Operations that this process brought to an end.
+    pub fn finished(&self) -> u64 {
+        self.finished.load(Ordering::Relaxed)
     }
 
     /// Everything counted so far, in the `OpenMetrics` text format.
@@ -216,6 +224,7 @@ impl Observer for Meter {
     }
 
     fn finished(&self, workflow: &'static str, phase: Phase, took: Duration) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
         self.operation_duration.get_or_create(&WorkflowLabel { workflow }).observe(took.as_secs_f64());
         self.operations_finished.get_or_create(&FinishedLabels { workflow, phase: phase.as_str() }).inc();
     }

@@ -312,6 +312,8 @@ pub struct Stats {
     pub stuck: u64,
     /// How long the oldest due operation has been waiting for a node.
     pub oldest_due: Option<Timestamp>,
+    /// When the oldest unfinished operation was created.
+    pub oldest_unfinished: Option<Timestamp>,
     /// Transactions that this process has committed.
     pub commits: u64,
     /// Writes in those transactions.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
+use console::{Console, ConsoleSettings};
 use doors::{Bearers, DoorSettings, Doors, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
@@ -84,7 +85,7 @@ impl House {
         meter: &Arc<Meter>,
         closing: &CancellationToken,
     ) -> Result<Router> {
-        Ok(doors::router(Doors {
+        let (router, inside) = doors::open(Doors {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
             meter: Arc::clone(meter),
@@ -100,7 +101,17 @@ impl House {
             serverless: self.nebula.door(config),
             launch: self.cloud.door(config)?,
             closing: closing.clone(),
-        }))
+        });
+        let console = console::router(Console {
+            inside,
+            people: Arc::new(MemoryStore::new()),
+            meter: Arc::clone(meter),
+            settings: ConsoleSettings {
+                is_sandbox: self.sandbox_url.is_some(),
+                ..ConsoleSettings::default()
+            },
+        });
+        Ok(router.merge(console))
     }
 }
 

@@ -432,6 +432,7 @@ impl Store for MemoryStore {
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
         let tables = self.tables();
         let mut stats = Stats { commits: tables.commits, writes: tables.commits, ..Stats::default() };
+        stats.oldest_unfinished = tables.operations.values().next().map(|row| row.summary.created_at);
         for row in tables.operations.values() {
             let due = row.summary.due_at.filter(|due_at| *due_at <= now && row.summary.owner.is_none());
             stats.owned += u64::from(row.summary.owner.is_some());

@@ -86,7 +86,8 @@ pub(super) const STATS: &str = concat!(
         (select count(*) from (select 1 from operations where phase = 'stuck' limit $2) as e),
         (select due_at from operations where ",
     free!(),
-    " and due_at <= $1 order by due_at limit 1)"
+    " and due_at <= $1 order by due_at limit 1),
+        (select created_at from operations order by id limit 1)"
 );
 pub(super) const PING: &str = "select 1";
 pub(super) const PRUNE: &str = "

@@ -118,6 +118,7 @@ pub(super) async fn stats(line: &Line, now: Timestamp) -> Result<Stats, StoreErr
         waiting: (count(2) + count(3)).min(STATS_COUNT_MAX),
         stuck: count(4),
         oldest_due: row.get::<_, Option<i64>>(5).map(Timestamp),
+        oldest_unfinished: row.get::<_, Option<i64>>(6).map(Timestamp),
         ..Stats::default()
     })
 }

@@ -88,6 +88,7 @@ pub(super) fn stats(db: &Connection, now: Timestamp) -> Result<Stats, StoreError
             waiting: (count(2)? + count(3)?).min(STATS_COUNT_MAX),
             stuck: count(4)?,
             oldest_due: row.get::<_, Option<i64>>(5)?.map(Timestamp),
+            oldest_unfinished: row.get::<_, Option<i64>>(6)?.map(Timestamp),
             ..Stats::default()
         })
     })?;

@@ -227,7 +227,8 @@ pub(super) const STATS: &str = concat!(
         (select count(*) from (select 1 from operations where phase = 'stuck' limit ?2)),
         (select min(due_at) from operations where ",
     free!(),
-    " and due_at <= ?1)"
+    " and due_at <= ?1),
+        (select created_at from operations order by id limit 1)"
 );
 pub(super) const PING: &str = "select 1";
 

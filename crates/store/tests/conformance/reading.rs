@@ -146,6 +146,9 @@ pub(crate) async fn stats_count_what_there_is(store: &dyn Whole) {
     let stats = store.stats(at(20)).await.unwrap();
     assert_eq!((stats.owned, stats.waiting, stats.due, stats.stuck), (4, 4, 2, 1));
     assert_eq!(stats.oldest_due, Some(at(10)));
+    let all = store.list(&Query { limit: 100, ..Query::default() }).await.unwrap();
+    assert_eq!(stats.oldest_unfinished, all.iter().min_by_key(|one| one.id).map(|one| one.created_at));
+    assert_eq!(empty.oldest_unfinished, None);
     assert!(stats.writes >= stats.commits && stats.commits > empty.commits);
     let later = store.stats(at(60)).await.unwrap();
     assert_eq!((later.waiting, later.due), (3, 3));

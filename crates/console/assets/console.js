@@ -1,0 +1,101 @@
+// What pages do by themselves: times that go on, copying, asking before harm, and catching up after a break.
+const SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
+
+function span(ms) {
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
+  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`;
+  return `${Math.floor(ms / DAY)} d`;
+}
+
+function tick() {
+  const now = Date.now();
+  for (const time of document.querySelectorAll('time[data-when]')) {
+    const apart = now - Date.parse(time.dateTime);
+    const text = apart >= 0 ? `${span(apart)} ago` : `in ${span(-apart)}`;
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+// Buttons with data-copy put a text on the clipboard and say so.
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest('[data-copy]');
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  const word = button.textContent;
+  button.textContent = 'Copied';
+  setTimeout(() => { button.textContent = word; }, 1500);
+});
+
+// Forms with data-confirm ask in a dialog first; without a script they lead to a page that asks.
+document.addEventListener('submit', (event) => {
+  const form = event.target.closest('form[data-confirm]');
+  if (!form || form.dataset.confirmed) return;
+  event.preventDefault();
+  const dialog = document.createElement('dialog');
+  dialog.setAttribute('aria-labelledby', 'confirm-text');
+  const text = document.createElement('p');
+  text.id = 'confirm-text';
+  text.className = 'lead';
+  text.textContent = form.dataset.confirm;
+  const row = document.createElement('div');
+  row.className = 'row';
+  const no = document.createElement('button');
+  no.textContent = form.dataset.no || 'Leave it';
+  const yes = document.createElement('button');
+  yes.textContent = form.dataset.yes || 'Yes';
+  yes.className = form.hasAttribute('data-harm') ? 'danger' : 'primary';
+  row.append(yes, no);
+  dialog.append(text, row);
+  document.body.append(dialog);
+  dialog.addEventListener('close', () => dialog.remove());
+  no.addEventListener('click', () => dialog.close());
+  yes.addEventListener('click', () => {
+    dialog.close();
+    form.dataset.confirmed = 'yes';
+    form.requestSubmit(event.submitter);
+  });
+  dialog.showModal();
+  no.focus();
+});
+
+// A file that is dropped or chosen goes into the text field that it names.
+async function fill(area, file) {
+  if (!file || file.size > 64 * 1024) return;
+  area.value = (await file.text()).trim();
+  area.dispatchEvent(new Event('input', { bubbles: true }));
+}
+document.addEventListener('dragover', (event) => { if (event.target.closest('[data-drop]')) event.preventDefault(); });
+document.addEventListener('drop', (event) => {
+  const area = event.target.closest('[data-drop]');
+  if (!area || !event.dataTransfer.files.length) return;
+  event.preventDefault();
+  fill(area, event.dataTransfer.files[0]);
+});
+document.addEventListener('change', (event) => {
+  const input = event.target.closest('input[type="file"][data-into]');
+  if (input) fill(document.getElementById(input.dataset.into), input.files[0]);
+});
+
+// Live parts.
+const offline = document.getElementById('offline');
+document.addEventListener('htmx:sse:error', (event) => {
+  if (event.detail.status === 401) location.reload();
+  else if (offline) offline.hidden = false;
+});
+document.addEventListener('htmx:sse:after:connection', () => { if (offline) offline.hidden = true; });
+document.addEventListener('htmx:sse:after:message', () => { if (offline) offline.hidden = true; tick(); });
+document.addEventListener('signed-out', () => location.reload());
+document.addEventListener('htmx:after:swap', tick);
+
+// The menu of small screens closes with Escape, as does the card of the user.
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  for (const open of document.querySelectorAll('.who[open], .menu-fold[open]')) {
+    open.open = false;
+    open.querySelector('summary').focus();
+  }
+});
+
+tick();
+setInterval(tick, SECOND);

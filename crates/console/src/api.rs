@@ -1,0 +1,107 @@
+//! Asks the API on behalf of whoever looks.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::header::{CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use doors::{Inside, Vouched};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::trouble::Trouble;
+
+/// More than the largest answer of any door.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const BROKER_VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-broker-api-version"), HeaderValue::from_static("2.17"));
+/// Where launches are asked for.
+pub(crate) const LAUNCH: &str = doors::launch::BASE;
+
+#[derive(Clone)]
+pub(crate) struct Api {
+    inside: Inside,
+    who: Vouched,
+}
+
+/// A good answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Trouble> {
+        let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
+        serde_json::from_slice(body).map_err(|error| {
+            let detail = format!("The API gave an answer that the console cannot read: {error}.");
+            Trouble::new(StatusCode::BAD_GATEWAY, "Unreadable answer", detail)
+        })
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn location(&self) -> Option<&str> {
+        self.headers.get(LOCATION).and_then(|value| value.to_str().ok())
+    }
+}
+
+impl Api {
+    pub(crate) fn new(inside: Inside, who: Vouched) -> Api {
+        Api { inside, who }
+    }
+
+    pub(crate) fn inside(&self) -> &Inside {
+        &self.inside
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+        self.send(Method::GET, path, &[], None::<&()>).await?.json()
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+        self.send(Method::POST, path, &[], Some(body)).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+        self.send(Method::PUT, path, &[], Some(body)).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+        self.send(Method::PATCH, path, &[], Some(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<Answer, Trouble> {
+        self.send(Method::DELETE, path, &[], None::<&()>).await
+    }
+
+    /// Anything else. What is not a success is trouble.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Option<&impl Serialize>,
+    ) -> Result<Answer, Trouble> {
+        let broken = |what: String| Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", what);
+        let content = body.map(serde_json::to_vec).transpose().map_err(|error| broken(error.to_string()))?;
+        let mut request = Request::new(content.map_or_else(Body::empty, Body::from));
+        *request.method_mut() = method;
+        *request.uri_mut() = path.parse().map_err(|_| broken("The address is not one.".to_owned()))?;
+        let json = body.map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json")));
+        request.headers_mut().extend(json.into_iter().chain([BROKER_VERSION]).chain(headers.iter().cloned()));
+        let (parts, content) = self.inside.call(&self.who, request).await.into_parts();
+        let body = to_bytes(content, ANSWER_BYTES_MAX).await.map_err(|error| broken(error.to_string()))?;
+        if parts.status.is_success() || parts.status == StatusCode::NOT_MODIFIED {
+            return Ok(Answer { status: parts.status, headers: parts.headers, body: body.into() });
+        }
+        let id = parts.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let said = serde_json::from_slice::<Value>(&body).unwrap_or(Value::Null);
+        Err(Trouble::read(parts.status, &said, id))
+    }
+}

@@ -1,0 +1,78 @@
+//! What somebody sent with a form, after it was proved that the form was ours.
+
+use axum::extract::{Form, FromRequest, Request};
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::cookie;
+use crate::csrf;
+use crate::desk::Desk;
+use crate::trouble::Trouble;
+
+/// The name of the word in every form.
+pub(crate) const WORD: &str = "_word";
+const FIELDS_MAX: usize = 500;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    /// The value of a field without the blanks around it; empty when it is not there.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// The value as it was typed, for passwords.
+    pub(crate) fn raw(&self, name: &str) -> &str {
+        self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
+    }
+
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.text(name)).filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.trim())
+    }
+
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_ours = |(key, _): &&(String, String)| key == WORD;
+        self.0.iter().filter(move |pair| !is_ours(pair)).map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+}
+
+impl From<Vec<(String, String)>> for Fields {
+    fn from(pairs: Vec<(String, String)>) -> Fields {
+        Fields(pairs)
+    }
+}
+
+impl FromRequest<Desk> for Fields {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, desk: &Desk) -> Result<Fields, Response> {
+        let headers = request.headers();
+        let is_from_here = csrf::is_from_here(headers);
+        // Somebody who is signed in may still have an older form to sign in.
+        let secrets =
+            [cookie::SESSION, cookie::VISIT].map(|name| cookie::read(headers, name).map(str::to_owned));
+        let refuse = |why: &str, fix: &str| {
+            Trouble::new(StatusCode::FORBIDDEN, "This form was not accepted", why).hint(fix).bare()
+        };
+        let Form(pairs) =
+            Form::<Vec<(String, String)>>::from_request(request, desk).await.map_err(|error| {
+                Trouble::new(error.status(), "This form cannot be read", error.body_text()).bare()
+            })?;
+        if pairs.len() > FIELDS_MAX {
+            return Err(refuse("It has too many fields.", "Send fewer at a time."));
+        }
+        let fields = Fields(pairs);
+        let is_good = secrets.iter().flatten().any(|secret| csrf::is_good(secret, fields.raw(WORD)));
+        if !is_good || !is_from_here {
+            let why =
+                "It is not from a page that was made for this browser, or you have signed in again since.";
+            return Err(refuse(why, "Go back, reload the page and send it again."));
+        }
+        Ok(fields)
+    }
+}

@@ -1,0 +1,56 @@
+//! One sentence for the next page: what became of a form.
+
+use std::time::Duration;
+
+use axum::http::header::{LOCATION, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::cookie;
+
+const LIVES: Duration = Duration::from_secs(60);
+const CHARS_MAX: usize = 400;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flash {
+    pub(crate) is_good: bool,
+    pub(crate) text: String,
+}
+
+impl Flash {
+    pub(crate) fn good(text: impl Into<String>) -> Flash {
+        Flash { is_good: true, text: text.into() }
+    }
+
+    pub(crate) fn bad(text: impl Into<String>) -> Flash {
+        Flash { is_good: false, text: text.into() }
+    }
+
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Flash> {
+        let bytes = URL_SAFE_NO_PAD.decode(cookie::read(headers, cookie::FLASH)?).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        let (kind, text) = text.split_at_checked(1)?;
+        Some(Flash { is_good: kind == "+", text: text.to_owned() })
+    }
+
+    fn cookie(&self) -> HeaderValue {
+        let sign = if self.is_good { '+' } else { '-' };
+        let text: String = self.text.chars().take(CHARS_MAX).collect();
+        cookie::write(cookie::FLASH, &URL_SAFE_NO_PAD.encode(format!("{sign}{text}")), Some(LIVES), false)
+    }
+
+    /// Leads to another page, which says it.
+    pub(crate) fn at(self, path: &str) -> Response {
+        let mut response = see_other(path);
+        response.headers_mut().append(SET_COOKIE, self.cookie());
+        response
+    }
+}
+
+/// Leads to another page of ours.
+pub(crate) fn see_other(path: &str) -> Response {
+    let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/console"));
+    (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
+}

@@ -1,0 +1,178 @@
+//! Pages that stay true: whenever something happens, the part of the page that it changes is written again and
+//! sent to the browser.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use doors::Watch;
+use engine::{OperationId, Timestamp};
+use futures_util::stream::unfold;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::desk::Desk;
+use crate::trouble::Trouble;
+use crate::visitor::{Visitor, look_up};
+
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// A stream closes after this time and the browser comes back.
+const LIFE: Duration = Duration::from_mins(15);
+/// Whoever is signed out sees nothing new after this time.
+const CHECKED: Duration = Duration::from_secs(5);
+/// Without news somebody looks this often: other nodes do not ring here, and time goes by.
+const LOOK: Duration = Duration::from_secs(1);
+/// Of many things that happen at once, one picture is sent.
+const CALM: Duration = Duration::from_millis(50);
+const CALM_ALL: Duration = Duration::from_millis(500);
+
+/// A part of a page.
+pub(crate) struct Picture {
+    pub(crate) html: String,
+    /// Nothing will change any more.
+    pub(crate) is_last: bool,
+}
+
+/// What wakes a stream.
+pub(crate) enum About {
+    Operation(OperationId),
+    Everything,
+}
+
+enum Bell {
+    One(Watch),
+    All(broadcast::Receiver<(OperationId, u32)>),
+}
+
+impl Bell {
+    async fn rings(&mut self) {
+        match self {
+            Bell::One(watch) => watch.rings().await,
+            Bell::All(news) => {
+                if let Err(RecvError::Closed) = news.recv().await {
+                    std::future::pending::<()>().await;
+                }
+            }
+        }
+    }
+
+    fn calm(&self) -> Duration {
+        match self {
+            Bell::One(_) => CALM,
+            Bell::All(_) => CALM_ALL,
+        }
+    }
+
+    /// Whatever rang until now is in the picture that is drawn next.
+    fn hush(&mut self) {
+        if let Bell::All(news) = self {
+            *news = news.resubscribe();
+        }
+    }
+}
+
+struct Stream<Draw> {
+    desk: Desk,
+    digest: String,
+    bell: Bell,
+    draw: Draw,
+    sent: Option<String>,
+    closes_at: Timestamp,
+    checked_at: Timestamp,
+    is_over: bool,
+}
+
+/// Answers with a stream of pictures, each only when it differs from the one before.
+pub(crate) fn stream<Draw, Drawing>(desk: &Desk, visitor: &Visitor, about: About, draw: Draw) -> Response
+where
+    Draw: FnMut() -> Drawing + Send + 'static,
+    Drawing: Future<Output = Result<Picture, Trouble>> + Send,
+{
+    let bell = match about {
+        About::Operation(id) => desk.inside.watch(id).map(Bell::One),
+        About::Everything => Some(Bell::All(desk.inside.engine().feed().watch())),
+    };
+    let Some(bell) = bell else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+    let now = desk.inside.engine().now();
+    let stream = Stream {
+        desk: Desk::clone(desk),
+        digest: visitor.digest.clone(),
+        bell,
+        draw,
+        sent: None,
+        closes_at: now.plus(LIFE),
+        checked_at: now,
+        is_over: false,
+    };
+    let events = unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((Ok::<Event, Infallible>(event), stream))
+    });
+    let sse = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
+    ([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse).into_response()
+}
+
+impl<Draw, Drawing> Stream<Draw>
+where
+    Draw: FnMut() -> Drawing,
+    Drawing: Future<Output = Result<Picture, Trouble>>,
+{
+    async fn next(&mut self) -> Option<Event> {
+        if self.is_over {
+            return None;
+        }
+        loop {
+            if self.sent.is_some() && !self.rest().await {
+                return None;
+            }
+            if !self.may_go_on().await {
+                self.is_over = true;
+                return Some(Event::default().event("signed-out").data(""));
+            }
+            // What cannot be drawn now is drawn later; the page stays as it is.
+            let Ok(picture) = (self.draw)().await else {
+                self.sent.get_or_insert_default();
+                continue;
+            };
+            if self.sent.as_ref() != Some(&picture.html) {
+                let event = Event::default().data(&picture.html);
+                self.sent = Some(picture.html);
+                return Some(event);
+            }
+            if picture.is_last {
+                self.is_over = true;
+                return Some(Event::default().event("end").data(""));
+            }
+        }
+    }
+
+    /// Waits for news; `false` when there will be none.
+    async fn rest(&mut self) -> bool {
+        if self.desk.inside.engine().now() >= self.closes_at {
+            return false;
+        }
+        let closing = self.desk.inside.closing().clone();
+        tokio::select! {
+            biased;
+            () = closing.cancelled() => return false,
+            () = self.bell.rings() => {}
+            () = tokio::time::sleep(LOOK) => return true,
+        }
+        tokio::time::sleep(self.bell.calm()).await;
+        self.bell.hush();
+        true
+    }
+
+    async fn may_go_on(&mut self) -> bool {
+        let now = self.desk.inside.engine().now();
+        if now.since(self.checked_at) < CHECKED {
+            return true;
+        }
+        self.checked_at = now;
+        // A database that does not answer signs nobody out.
+        !matches!(look_up(&self.desk, &self.digest).await, Ok(None))
+    }
+}

@@ -1,0 +1,11 @@
+//! Small things that many pages show in the same way.
+
+mod chip;
+mod icon;
+mod pager;
+mod when;
+
+pub(crate) use chip::{Chip, Tone};
+pub(crate) use icon::Icon;
+pub(crate) use pager::Pager;
+pub(crate) use when::{When, span};

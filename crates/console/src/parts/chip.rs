@@ -1,0 +1,110 @@
+//! A state, as a picture and a word.
+
+use std::fmt;
+
+use askama::filters::HtmlSafe;
+use doors::wire::{Phase, StepState};
+
+use super::Icon;
+
+/// How a state feels. The colour says it once more, and never alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Busy,
+    Waits,
+    Quiet,
+}
+
+impl Tone {
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Good => "good",
+            Tone::Bad => "bad",
+            Tone::Busy => "busy",
+            Tone::Waits => "waits",
+            Tone::Quiet => "quiet",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chip {
+    pub(crate) tone: Tone,
+    pub(crate) icon: Icon,
+    pub(crate) word: String,
+}
+
+impl Chip {
+    pub(crate) fn new(tone: Tone, icon: Icon, word: impl Into<String>) -> Chip {
+        Chip { tone, icon, word: word.into() }
+    }
+}
+
+impl From<Phase> for Chip {
+    fn from(phase: Phase) -> Chip {
+        let (tone, icon) = match phase {
+            Phase::Pending => (Tone::Waits, Icon::Clock),
+            Phase::Running => (Tone::Busy, Icon::Play),
+            Phase::Waiting => (Tone::Waits, Icon::Hourglass),
+            Phase::Undoing => (Tone::Busy, Icon::Undo),
+            Phase::Paused => (Tone::Waits, Icon::Pause),
+            Phase::Stuck => (Tone::Bad, Icon::Hand),
+            Phase::Succeeded => (Tone::Good, Icon::Check),
+            Phase::Failed => (Tone::Bad, Icon::Cross),
+            Phase::Undone => (Tone::Quiet, Icon::Undo),
+            Phase::Cancelled => (Tone::Quiet, Icon::Slash),
+        };
+        Chip::new(tone, icon, phase.as_str())
+    }
+}
+
+impl From<&Phase> for Chip {
+    fn from(phase: &Phase) -> Chip {
+        Chip::from(*phase)
+    }
+}
+
+impl From<&StepState> for Chip {
+    fn from(state: &StepState) -> Chip {
+        Chip::from(*state)
+    }
+}
+
+impl From<StepState> for Chip {
+    fn from(state: StepState) -> Chip {
+        let (tone, icon, word) = match state {
+            StepState::Done => (Tone::Good, Icon::Check, "done"),
+            StepState::Skipped => (Tone::Quiet, Icon::Slash, "skipped"),
+            StepState::Running => (Tone::Busy, Icon::Play, "running"),
+            StepState::Waiting => (Tone::Waits, Icon::Hourglass, "waiting"),
+            StepState::Retrying => (Tone::Waits, Icon::Alert, "retrying"),
+            StepState::Failed => (Tone::Bad, Icon::Cross, "failed"),
+            StepState::Undone => (Tone::Quiet, Icon::Undo, "undone"),
+            StepState::Pending => (Tone::Quiet, Icon::Clock, "to do"),
+        };
+        Chip::new(tone, icon, word)
+    }
+}
+
+impl fmt::Display for Chip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = askama::filters::escape(&self.word, askama::filters::Html).map_err(|_| fmt::Error)?;
+        write!(f, r#"<span class="chip {}">{}{word}</span>"#, self.tone.class(), self.icon)
+    }
+}
+
+impl HtmlSafe for Chip {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chip_has_a_picture_and_a_word_that_cannot_be_markup() {
+        let text = Chip::from(Phase::Stuck).to_string();
+        assert!(text.contains("#hand") && text.contains("stuck"), "{text}");
+        assert!(!Chip::new(Tone::Quiet, Icon::Check, "<b>").to_string().contains("<b>"));
+    }
+}

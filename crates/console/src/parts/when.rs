@@ -1,0 +1,75 @@
+//! Moments and spans of time, as people read them.
+
+use std::fmt;
+use std::time::Duration;
+
+use askama::filters::HtmlSafe;
+use doors::wire::Moment;
+use time::macros::format_description;
+
+/// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct When(pub(crate) Moment);
+
+impl From<Moment> for When {
+    fn from(at: Moment) -> When {
+        When(at)
+    }
+}
+
+impl From<&Moment> for When {
+    fn from(at: &Moment) -> When {
+        When(*at)
+    }
+}
+
+// What a template holds in a pattern is a reference to a reference.
+impl From<&&Moment> for When {
+    fn from(at: &&Moment) -> When {
+        When(**at)
+    }
+}
+
+impl From<engine::Timestamp> for When {
+    fn from(at: engine::Timestamp) -> When {
+        When(at.into())
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
+        let text = self.0.0.format(&shape).map_err(|_| fmt::Error)?;
+        write!(f, r#"<time datetime="{}" title="{text}" data-when>{text}</time>"#, self.0)
+    }
+}
+
+impl HtmlSafe for When {}
+
+/// A span of time in the two largest units that it has.
+pub(crate) fn span(time: Duration) -> String {
+    let (seconds, millis) = (time.as_secs(), time.as_millis());
+    match seconds {
+        0 if millis == 0 => "0 s".to_owned(),
+        0 => format!("{millis} ms"),
+        1..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_is_short() {
+        for (millis, text) in
+            [(0, "0 s"), (12, "12 ms"), (1500, "1.5 s"), (61_000, "1 min 1 s"), (90_000_000, "1 d 1 h")]
+        {
+            assert_eq!(span(Duration::from_millis(millis)), text);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Every page, and the layers around them.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    X_FRAME_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
+
+use crate::assets::asset;
+use crate::desk::{Console, Desk, Hub};
+use crate::flash::see_other;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+use crate::{
+    admin, home, images, inventory, launch, launches, me, operations, path, runtimes, serverless, sign_in,
+    theme, workflows,
+};
+
+/// The largest form that is read: an image with its packages, users and a key fits many times.
+const FORM_BYTES_MAX: usize = 256 * 1024;
+/// Everything comes from here, nothing is written into a page, and nobody puts it into a frame.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// All pages, ready to be served beside the doors.
+pub fn router(console: Console) -> Router {
+    let desk = Hub::new(console);
+    let small = DefaultPredicate::new().and(NotForContentType::SSE);
+    Router::new()
+        .merge(pages())
+        .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+        .layer(CompressionLayer::new().gzip(true).compress_when(small))
+        .layer(from_fn_with_state(Desk::clone(&desk), finish))
+        .with_state(desk)
+}
+
+fn pages() -> Router<Desk> {
+    Router::new()
+        .route("/", get(|| async { see_other(path::HOME) }))
+        .route("/console/assets/{mark}/{name}", get(asset))
+        .route("/console/theme", post(theme::choose))
+        .merge(sign_in::routes())
+        .merge(home::routes())
+        .merge(operations::routes())
+        .merge(workflows::routes())
+        .merge(launch::routes())
+        .merge(launches::routes())
+        .merge(images::routes())
+        .merge(inventory::routes())
+        .merge(runtimes::routes())
+        .merge(serverless::routes())
+        .merge(admin::routes())
+        .merge(me::routes())
+        .route("/console/{*rest}", get(nowhere))
+}
+
+async fn nowhere(axum::extract::State(desk): axum::extract::State<Desk>, visitor: Visitor) -> Response {
+    Trouble::missing("page at this address").page(&desk, &visitor)
+}
+
+/// The headers of every answer.
+async fn finish(
+    axum::extract::State(desk): axum::extract::State<Desk>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = desk.inside.engine().now();
+    let mut response = next.run(request).await.into_response();
+    let took = desk.inside.engine().now().since(began);
+    let headers = response.headers_mut();
+    let is_stream = headers.get(CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+    if !is_stream
+        && let Ok(time) = HeaderValue::from_str(&format!("app;dur={:.1}", took.as_secs_f64() * 1000.0))
+    {
+        headers.insert(SERVER_TIMING, time);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(PERMISSIONS_POLICY, HeaderValue::from_static("camera=(), microphone=(), geolocation=()"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,17 @@
+//! In and out.
+
+mod enter;
+mod form;
+mod leave;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::desk::Desk;
+
+pub(crate) fn routes() -> Router<Desk> {
+    Router::new()
+        .route("/console/sign-in", get(form::show).post(enter::with_password))
+        .route("/console/sign-in/token", post(enter::with_token))
+        .route("/console/sign-out", post(leave::sign_out))
+}

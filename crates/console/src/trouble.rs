@@ -1,0 +1,115 @@
+//! What went wrong, as a person is told: what it is, and what to do about it.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::Value;
+
+use crate::desk::Hub;
+use crate::frame::{Frame, Section, html};
+use crate::visitor::Visitor;
+
+/// A refusal of the API, or one of our own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Trouble {
+    pub(crate) status: StatusCode,
+    pub(crate) title: String,
+    pub(crate) detail: String,
+    pub(crate) hint: Option<String>,
+    /// What is wrong with which field.
+    pub(crate) flaws: Vec<Flaw>,
+    /// Under which it is in the log.
+    pub(crate) request: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub(crate) field: String,
+    pub(crate) text: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Trouble {
+    pub(crate) fn new(status: StatusCode, title: impl Into<String>, detail: impl Into<String>) -> Trouble {
+        let (title, detail) = (title.into(), detail.into());
+        Trouble { status, title, detail, hint: None, flaws: Vec::new(), request: None }
+    }
+
+    pub(crate) fn hint(mut self, text: impl Into<String>) -> Trouble {
+        self.hint = Some(text.into());
+        self
+    }
+
+    pub(crate) fn missing(what: &str) -> Trouble {
+        Trouble::new(StatusCode::NOT_FOUND, "Not found", format!("There is no {what}."))
+            .hint("It may have been removed, or the address may be incomplete.")
+    }
+
+    /// What the four doors say, each in its own words.
+    pub(crate) fn read(status: StatusCode, body: &Value, request: Option<String>) -> Trouble {
+        let text = |names: &[&str]| {
+            let mut found = names.iter().filter_map(|name| body.get(*name)?.as_str());
+            found.find(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let usual = status.canonical_reason().unwrap_or("It did not work");
+        let title = text(&["title", "error_title"]).unwrap_or_else(|| usual.to_owned());
+        let detail = text(&["detail", "description", "error", "message", "msg"]);
+        let detail = detail.unwrap_or_else(|| format!("The server answered {}.", status.as_u16()));
+        let more = body.get("message").and_then(Value::as_str).filter(|more| **more != *detail);
+        let hint = text(&["hint", "instance_usable_hint"]).or_else(|| more.map(str::to_owned));
+        Trouble { status, title, detail, hint, flaws: flaws(body), request }
+    }
+
+    /// The sentence that says it in one line.
+    pub(crate) fn line(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{} {hint}", ended(&self.detail)),
+            None => ended(&self.detail),
+        }
+    }
+
+    /// A page for somebody who is signed in.
+    pub(crate) fn page(self, desk: &Hub, visitor: &Visitor) -> Response {
+        let status = self.status;
+        let frame = Frame::new(desk, visitor, Section::None, &self.title);
+        html(status, &TroublePage { frame, trouble: self })
+    }
+
+    /// A page for anybody.
+    pub(crate) fn bare(self) -> Response {
+        let status = self.status;
+        html(status, &BareTrouble { trouble: self })
+    }
+}
+
+fn flaws(body: &Value) -> Vec<Flaw> {
+    let one = |flaw: &Value| {
+        let text = |name: &str| flaw.get(name).and_then(Value::as_str).map(str::to_owned);
+        let field = text("field").or_else(|| text("pointer"))?;
+        let said =
+            text("error").or_else(|| text("cause")).or_else(|| text("detail")).or_else(|| text("message"));
+        Some(Flaw { field, text: said.unwrap_or_default(), hint: text("hint") })
+    };
+    let lists = ["errors", "flaws"].iter().filter_map(|name| body.get(*name)?.as_array());
+    let all: Vec<Flaw> = lists.flatten().filter_map(one).collect();
+    if all.is_empty() { one(body).into_iter().collect() } else { all }
+}
+
+/// As a sentence ends.
+fn ended(text: &str) -> String {
+    let text = text.trim();
+    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+}
+
+#[derive(Template)]
+#[template(path = "trouble.html")]
+struct TroublePage {
+    frame: Frame,
+    trouble: Trouble,
+}
+
+#[derive(Template)]
+#[template(path = "trouble_bare.html")]
+struct BareTrouble {
+    trouble: Trouble,
+}

@@ -1,0 +1,159 @@
+//! Who looks: somebody with a session. Nobody else sees more than the page to sign in.
+
+use std::time::Duration;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use doors::Vouched;
+use engine::store::StoreError;
+use engine::{Proof, Role, SessionRow};
+use sha2::{Digest, Sha256};
+
+use crate::api::Api;
+use crate::desk::{Desk, Hub};
+use crate::flash::{Flash, see_other};
+use crate::trouble::Trouble;
+use crate::{cookie, csrf, path, theme};
+
+/// A click within this time of the last one is not written down.
+const TOUCHED: Duration = Duration::from_secs(60);
+const SECRET_BYTES: usize = 32;
+/// A script of ours asks, and not somebody who opens a page.
+const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
+const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
+
+#[derive(Clone)]
+pub(crate) struct Visitor {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) proof: Proof,
+    pub(crate) api: Api,
+    pub(crate) digest: String,
+    /// For the forms of one page.
+    pub(crate) word: String,
+    pub(crate) theme: &'static str,
+    pub(crate) flash: Option<Flash>,
+    /// The page that is looked at.
+    pub(crate) here: String,
+    pub(crate) is_script: bool,
+}
+
+impl Visitor {
+    /// The ladder of those who look after operations: reader, operator, admin.
+    pub(crate) fn is(&self, role: Role) -> bool {
+        self.role >= role
+    }
+
+    pub(crate) fn may_launch(&self) -> bool {
+        matches!(self.role, Role::Launcher | Role::Admin)
+    }
+
+    pub(crate) fn may_look(&self) -> bool {
+        self.is(Role::Reader)
+    }
+}
+
+impl FromRequestParts<Desk> for Visitor {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Visitor, Response> {
+        let Some(secret) = cookie::read(&parts.headers, cookie::SESSION) else { return Err(sign_in(parts)) };
+        let row = find(desk, secret).await.map_err(|error| unavailable(&error))?;
+        let Some(row) = row else { return Err(sign_in(parts)) };
+        let who = Vouched { name: row.user.clone(), role: row.role, org: row.org };
+        Ok(Visitor {
+            name: row.user,
+            role: row.role,
+            proof: row.proof,
+            api: Api::new(desk.inside.clone(), who),
+            digest: row.digest,
+            word: csrf::word(secret),
+            theme: theme::chosen(&parts.headers),
+            flash: Flash::read(&parts.headers),
+            here: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
+            is_script: parts.headers.contains_key(HX_REQUEST),
+        })
+    }
+}
+
+/// The session behind what a browser holds, which is good for longer now.
+async fn find(desk: &Hub, secret: &str) -> Result<Option<SessionRow>, StoreError> {
+    let Some(row) = look_up(desk, &digest(secret)).await? else { return Ok(None) };
+    let now = desk.inside.engine().now();
+    if now.since(row.seen_at) >= TOUCHED {
+        let last = row.created_at.plus(desk.settings.session);
+        let expires_at = now.plus(desk.settings.idle).min(last);
+        desk.people.touch_session(&row.digest, now, expires_at).await?;
+    }
+    Ok(Some(row))
+}
+
+/// The session with this digest, if it is still one.
+pub(crate) async fn look_up(desk: &Hub, digest: &str) -> Result<Option<SessionRow>, StoreError> {
+    let now = desk.inside.engine().now();
+    let found = desk.people.find_session(digest).await?;
+    Ok(found.filter(|row| row.expires_at > now))
+}
+
+/// Begins a session; answers what the browser is to hold.
+pub(crate) async fn begin(
+    desk: &Hub,
+    user: &str,
+    role: Role,
+    org: Option<String>,
+    proof: Proof,
+) -> Result<String, StoreError> {
+    let secret = secret();
+    let now = desk.inside.engine().now();
+    let row = SessionRow {
+        digest: digest(&secret),
+        user: user.to_owned(),
+        role,
+        org,
+        proof,
+        created_at: now,
+        seen_at: now,
+        expires_at: now.plus(desk.settings.idle.min(desk.settings.session)),
+    };
+    desk.people.prune_sessions(now).await?;
+    desk.people.add_session(&row).await?;
+    Ok(secret)
+}
+
+/// Something that nobody can guess.
+pub(crate) fn secret() -> String {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; SECRET_BYTES]>())
+}
+
+pub(crate) fn digest(secret: &str) -> String {
+    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where somebody who is not signed in goes, and from there back.
+fn sign_in(parts: &Parts) -> Response {
+    let is_page = parts.method == Method::GET && !is_from_script(&parts.headers);
+    let here = parts.uri.path_and_query().map_or(path::HOME, |here| here.as_str());
+    let back = if is_page { path::query([("back", path::back(here))]) } else { String::new() };
+    let place = format!("/console/sign-in{back}");
+    if is_from_script(&parts.headers) {
+        let to = HeaderValue::from_str(&place).unwrap_or(HeaderValue::from_static("/console/sign-in"));
+        return (StatusCode::UNAUTHORIZED, [(HX_REDIRECT, to)]).into_response();
+    }
+    see_other(&place)
+}
+
+fn is_from_script(headers: &HeaderMap) -> bool {
+    headers.contains_key(HX_REQUEST)
+}
+
+fn unavailable(error: &StoreError) -> Response {
+    tracing::warn!(%error, "the console cannot read its sessions");
+    let detail = "The database does not answer at the moment.";
+    Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", detail)
+        .hint("Nothing is lost. Reload this page in a moment.")
+        .bare()
+}
