@@ -50,12 +50,15 @@ codes! {
     NeverExpires "never-expires" BAD_REQUEST "The time of the plan is not limited";
     Unauthenticated "unauthenticated" UNAUTHORIZED "A valid token is needed";
     Forbidden "forbidden" FORBIDDEN "The token may not do this";
+    WrongPassword "wrong-password" FORBIDDEN "The password is wrong";
     NotFound "not-found" NOT_FOUND "There is nothing at this path";
     OperationNotFound "operation-not-found" NOT_FOUND "There is no such operation";
     WorkflowNotFound "workflow-not-found" NOT_FOUND "There is no such workflow";
     RuntimeNotFound "runtime-not-found" NOT_FOUND "There is no such runtime";
     KubeconfigNotFound "kubeconfig-not-found" NOT_FOUND "The runtime has no kubeconfig";
     TokenNotFound "token-not-found" NOT_FOUND "There is no such token";
+    UserNotFound "user-not-found" NOT_FOUND "There is no such user";
+    SessionNotFound "session-not-found" NOT_FOUND "There is no such session";
     MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED "The path does not take this method";
     NotNow "not-now" CONFLICT "The operation cannot be asked for this in its phase";
     ResourceBusy "resource-busy" CONFLICT "Another operation is working on the resource";
@@ -63,12 +66,18 @@ codes! {
     NothingToRepair "nothing-to-repair" CONFLICT "Nothing can be started again";
     TokenExists "token-exists" CONFLICT "The name of the token is taken";
     LastAdmin "last-admin" CONFLICT "The last admin token cannot be deleted";
+    UserExists "user-exists" CONFLICT "The name of the user is taken";
+    LastAdminUser "last-admin-user" CONFLICT "The last admin among the users must stay";
+    NotYourself "not-yourself" CONFLICT "Nobody removes themselves";
+    NoPassword "no-password" CONFLICT "Whoever asks has no password here";
     BodyTooLarge "body-too-large" PAYLOAD_TOO_LARGE "The body is too large";
     UnsupportedMediaType "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body must be JSON";
     UnknownWorkflow "unknown-workflow" UNPROCESSABLE_ENTITY "This release has no such workflow";
     InvalidCommand "invalid-command" UNPROCESSABLE_ENTITY "The command is not acceptable";
     IdempotencyKeyReused "idempotency-key-reused" UNPROCESSABLE_ENTITY
         "The idempotency key was used for another request";
+    WeakPassword "weak-password" UNPROCESSABLE_ENTITY "The password is not good enough";
+    SignInLocked "sign-in-locked" TOO_MANY_REQUESTS "There were too many wrong passwords";
     Internal "internal" INTERNAL_SERVER_ERROR "Something broke on our side";
     DatabaseUnavailable "database-unavailable" SERVICE_UNAVAILABLE "The database is not answering";
     DatabaseFull "database-full" SERVICE_UNAVAILABLE "The database has no room left";

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use engine::{AccessStore, Engine};
+use engine::{AccessStore, Engine, PeopleStore};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use workflows::runtime::catalog::Catalog;
 
@@ -20,6 +21,7 @@ use crate::serverless::ServerlessDoor;
 pub struct Doors {
     pub engine: Engine,
     pub access: Arc<dyn AccessStore>,
+    pub people: Arc<dyn PeopleStore>,
     pub meter: Arc<Meter>,
     pub settings: DoorSettings,
     /// What the service broker offers; without it there is no broker.
@@ -66,6 +68,9 @@ impl Default for DoorSettings {
 pub(crate) struct Hall {
     pub(crate) engine: Engine,
     pub(crate) access: Arc<dyn AccessStore>,
+    pub(crate) people: Arc<dyn PeopleStore>,
+    /// Whoever looks at users before a change has the turn, so that nobody else of this process changes them between.
+    pub(crate) people_turn: Mutex<()>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) settings: DoorSettings,
     pub(crate) catalog: Option<Arc<Catalog>>,
@@ -82,12 +87,15 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors { engine, access, meter, settings, catalog, bearers, serverless, launch, closing } = doors;
+        let Doors { engine, access, people, meter, settings, catalog, bearers, serverless, launch, closing } =
+            doors;
         let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
         let tokens = TokenCache::default();
         Arc::new(Hall {
             engine,
             access,
+            people,
+            people_turn: Mutex::default(),
             meter,
             settings,
             catalog,

@@ -25,7 +25,7 @@ const SCHEME: &str = "token";
         (name = "operations", description = "Durable runs of workflows."),
         (name = "workflows", description = "What can be run."),
         (name = "runtimes", description = "Service instances and their clusters, for operators."),
-        (name = "access", description = "Tokens, and who did what."),
+        (name = "access", description = "Tokens, users, and who did what."),
         (name = "service", description = "The service itself."),
     ),
     components(schemas(crate::wire::Problem)),

@@ -24,8 +24,9 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 35] = {
+pub static RIGHTS: [Right; 43] = {
     use Needs::{Nothing, ReaderUnlessPublic};
+    const LAUNCHER: Needs = Needs::Role(Role::Launcher);
     const READER: Needs = Needs::Role(Role::Reader);
     const OPERATOR: Needs = Needs::Role(Role::Operator);
     const ADMIN: Needs = Needs::Role(Role::Admin);
@@ -55,6 +56,14 @@ pub static RIGHTS: [Right; 35] = {
         look("/tokens", ADMIN),
         change(Method::POST, "/tokens", ADMIN, "token.create"),
         change(Method::DELETE, "/tokens/{name}", ADMIN, "token.delete"),
+        look("/users", ADMIN),
+        change(Method::POST, "/users", ADMIN, "user.create"),
+        change(Method::PUT, "/users/{name}", ADMIN, "user.change"),
+        change(Method::DELETE, "/users/{name}", ADMIN, "user.delete"),
+        change(Method::DELETE, "/users/{name}/sessions", ADMIN, "user.sign_out"),
+        look("/sessions", ADMIN),
+        change(Method::DELETE, "/sessions/{id}", ADMIN, "session.end"),
+        change(Method::PUT, "/me/password", LAUNCHER, "password.change"),
         look("/audit", ADMIN),
         look("/healthz", Nothing),
         look("/readyz", Nothing),
@@ -103,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn whatever_changes_something_needs_more_than_a_reader() {
+    fn whatever_changes_more_than_ones_own_password_needs_more_than_a_reader() {
         for right in &RIGHTS {
             let changes = right.method != Method::GET;
             assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
             let more = matches!(right.needs, Needs::Role(role) if role > Role::Reader);
-            assert!(more || !changes, "{} {}", right.method, right.path);
+            assert!(more || !changes || right.path == "/me/password", "{} {}", right.method, right.path);
         }
     }
 }

@@ -19,7 +19,9 @@ use crate::hall::{Doors, Hall, Shared};
 use crate::inside::Inside;
 use crate::launch::X_RH_IDENTITY;
 use crate::problem::Problem;
-use crate::{audit, errors, health, launch, metrics, openapi, operations, osb, runtimes, serverless, tokens};
+use crate::{
+    audit, errors, health, launch, metrics, openapi, operations, osb, people, runtimes, serverless, tokens,
+};
 
 /// All doors, ready to be served.
 ///
@@ -79,6 +81,12 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(runtimes::expire::expire_service_instance))
         .routes(routes!(tokens::list::list_tokens, tokens::create::create_token))
         .routes(routes!(tokens::delete::delete_token))
+        .routes(routes!(people::list::list_users, people::create::create_user))
+        .routes(routes!(people::change::change_user, people::delete::delete_user))
+        .routes(routes!(people::sign_out::sign_out_user))
+        .routes(routes!(people::sessions::list_sessions))
+        .routes(routes!(people::sessions::end_session))
+        .routes(routes!(people::my_password::change_my_password))
         .routes(routes!(audit::audit_log))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))

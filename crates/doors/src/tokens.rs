@@ -16,6 +16,7 @@ const PREFIX: &str = "pe_";
 /// 32 bytes in base64 without padding.
 const ENCODED_CHARS: usize = 43;
 const NAME_CHARS_MAX: usize = 64;
+pub(crate) const NAME_RULE: &str = "1 to 64 letters, digits, dots, dashes and underscores";
 /// More names than this are not tried for the first admin.
 const ADMIN_NAMES_MAX: u32 = 100;
 
@@ -23,7 +24,7 @@ const ADMIN_NAMES_MAX: u32 = 100;
 pub enum IssueError {
     #[error("there is a token {0:?} already")]
     NameTaken(String),
-    #[error("the name of a token has 1 to {NAME_CHARS_MAX} letters, digits, dots, dashes and underscores")]
+    #[error("the name of a token has {NAME_RULE}")]
     InvalidName,
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -82,7 +83,8 @@ pub(crate) fn looks_like_a_token(text: &str) -> bool {
     encoded.len() == ENCODED_CHARS && encoded.bytes().all(is_base64)
 }
 
-fn is_name(name: &str) -> bool {
+/// Also of a user.
+pub(crate) fn is_name(name: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_allowed)
 }

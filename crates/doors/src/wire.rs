@@ -6,6 +6,7 @@ mod access;
 mod explanation;
 mod journal;
 mod operation;
+mod people;
 mod problem;
 mod runtime;
 mod workflow;
@@ -24,6 +25,10 @@ pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
 pub use operation::{
     Asked, Control, ListQuery, Operation, OperationDetail, OperationPage, Phase, Step, StepState, Submit,
     Verb,
+};
+pub use people::{
+    ChangePassword, ChangeUser, MadeUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,
+    UserList,
 };
 pub use problem::Problem;
 pub use runtime::{

@@ -9,6 +9,8 @@ mod committer;
 mod connection;
 mod failure;
 mod listener;
+mod people;
+mod people_statements;
 mod pulse;
 mod questions;
 mod reader;

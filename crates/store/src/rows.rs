@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::store::{Claimed, ResourceRow, StoreError, Summary, Wish};
-use engine::{Event, NodeId, OperationId, Phase, Role, Timestamp, TokenRow};
+use engine::{Event, NodeId, OperationId, Phase, Role, SessionRow, Timestamp, TokenRow, UserRow};
 use uuid::Uuid;
 
 /// A row of a list, as the database has it.
@@ -179,6 +179,54 @@ impl TokenText {
             digest: self.digest,
             created_at: Timestamp(self.created_at),
             expires_at: self.expires_at.map(Timestamp),
+        })
+    }
+}
+
+pub(crate) struct UserText {
+    pub(crate) name: String,
+    pub(crate) role: String,
+    pub(crate) hash: String,
+    pub(crate) created_at: i64,
+    pub(crate) failures: i64,
+    pub(crate) locked_until: Option<i64>,
+}
+
+impl UserText {
+    pub(crate) fn read(self) -> Result<UserRow, StoreError> {
+        Ok(UserRow {
+            role: self.role.parse::<Role>().map_err(StoreError::Refused)?,
+            name: self.name,
+            hash: self.hash,
+            created_at: Timestamp(self.created_at),
+            failures: unsigned(self.failures),
+            locked_until: self.locked_until.map(Timestamp),
+        })
+    }
+}
+
+pub(crate) struct SessionText {
+    pub(crate) digest: String,
+    pub(crate) user: String,
+    pub(crate) role: String,
+    pub(crate) org: Option<String>,
+    pub(crate) proof: String,
+    pub(crate) created_at: i64,
+    pub(crate) seen_at: i64,
+    pub(crate) expires_at: i64,
+}
+
+impl SessionText {
+    pub(crate) fn read(self) -> Result<SessionRow, StoreError> {
+        Ok(SessionRow {
+            role: self.role.parse().map_err(StoreError::Refused)?,
+            proof: self.proof.parse().map_err(StoreError::Refused)?,
+            digest: self.digest,
+            user: self.user,
+            org: self.org,
+            created_at: Timestamp(self.created_at),
+            seen_at: Timestamp(self.seen_at),
+            expires_at: Timestamp(self.expires_at),
         })
     }
 }

@@ -4,6 +4,8 @@ mod access;
 mod apply;
 mod claim;
 mod connection;
+mod people;
+mod people_statements;
 mod reader;
 mod resource_list;
 mod resources;

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use engine::Proof;
 
 use super::is_good_admin;
 use crate::audit::about;
@@ -13,7 +14,7 @@ use crate::query::Name;
 
 /// Takes a token away.
 ///
-/// This node refuses it at once, other nodes within five seconds. Event streams that it opened end within a
+/// This node refuses it at once, other nodes within five seconds. Sessions that began with it end too. Event streams that it opened end within a
 /// quarter of an hour.
 #[utoipa::path(
     delete, path = "/tokens/{name}", tag = "access", operation_id = "delete_token",
@@ -41,5 +42,6 @@ pub(crate) async fn delete_token(
     }
     let removed = hall.access.remove_token(&name).await?;
     hall.tokens.forget(&name);
+    hall.people.remove_sessions(&name, Proof::Token).await?;
     if removed { Ok((StatusCode::NO_CONTENT, about(&name))) } else { Err(missing()) }
 }

@@ -111,11 +111,11 @@ impl fmt::Debug for IssuedToken {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
     pub at: Moment,
-    /// The name of the token.
+    /// The name of the token or of the user.
     pub who: String,
     #[schema(example = "operation.cancel")]
     pub action: String,
-    /// What it was about: an operation, a key, a token, or else the path.
+    /// What it was about: an operation, a key, a token, a user, or else the path.
     pub target: String,
     /// The status, and the code of the problem if there was one.
     #[schema(example = "409 not-now")]

@@ -91,6 +91,7 @@ pub(crate) async fn launch_world_with(
     let router = doors::router(Doors {
         engine: engine.clone(),
         access: store.clone(),
+        people: store.clone(),
         meter: Arc::new(Meter::new()),
         settings,
         catalog: None,

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use engine::Role;
 use serde_json::json;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -50,12 +51,21 @@ async fn a_request_is_in_the_log_by_its_id_and_route_but_without_token_body_or_q
     world.get("/operations?tenant=very-private").await;
     let made = world.post("/tokens", json!({"name": "ci", "role": "reader"})).await;
     world.call("GET", "/tokens").token("pe_nonsense-token").send().await;
+    let zoe = json!({"name": "zoe", "role": "reader", "password": "swordfish in the sea"});
+    assert_eq!(world.post("/users", zoe).await.status, 201);
+    let joe = world.post("/users", json!({"name": "joe", "role": "reader"})).await.json["password"].clone();
+    let change = json!({"current": "swordfish in the air", "new": "swordfish in the sky"});
+    world.call("PUT", "/me/password").vouched("zoe", Role::Reader).json(&change).send().await;
+    world.post("/users", json!({"name": "ann", "role": "reader", "password": "swordfish"})).await;
     let text = paper.text();
     let line = text.lines().find(|line| line.contains("answered") && line.contains("r-77")).unwrap_or(&text);
     assert!(line.contains("method=POST") && line.contains("route=/operations"), "{line}");
     assert!(line.contains("status=202"), "{line}");
     let made = made.json["token"].as_str().unwrap();
     for secret in [world.admin.as_str(), made, "hunter2", "pe_nonsense", "very-private", "sealed:"] {
+        assert!(!text.contains(secret), "{secret} is in the log:\n{text}");
+    }
+    for secret in ["swordfish", "$argon2", joe.as_str().unwrap()] {
         assert!(!text.contains(secret), "{secret} is in the log:\n{text}");
     }
 }

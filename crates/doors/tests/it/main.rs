@@ -30,6 +30,8 @@ mod osb_requests;
 mod osb_states;
 mod osb_updates;
 mod osb_world;
+mod people;
+mod people_sessions;
 mod runtimes;
 mod runtimes_control;
 mod runtimes_sweep;

@@ -292,6 +292,7 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
     let router = doors::router(Doors {
         engine: base.engine.clone(),
         access: base.store.clone(),
+        people: base.store.clone(),
         meter: Arc::new(Meter::new()),
         settings: settings(),
         catalog: None,

@@ -71,6 +71,7 @@ pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
     let doors = Doors {
         engine: engine.clone(),
         access: store.clone(),
+        people: store.clone(),
         meter: Arc::new(Meter::new()),
         settings,
         catalog: Some(Arc::new(Catalog::parse(CATALOG).unwrap())),

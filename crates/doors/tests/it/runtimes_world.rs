@@ -107,6 +107,7 @@ pub(crate) async fn runtimes() -> Runtimes {
     let router = doors::router(Doors {
         engine: engine.clone(),
         access: base.store.clone(),
+        people: base.store.clone(),
         meter,
         settings: settings(),
         catalog: Some(CATALOG.clone()),

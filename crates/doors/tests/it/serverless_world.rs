@@ -94,6 +94,7 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
     let doors = Doors {
         engine: engine.clone(),
         access: store.clone(),
+        people: store.clone(),
         meter: Arc::new(Meter::new()),
         settings: settings(),
         catalog: None,

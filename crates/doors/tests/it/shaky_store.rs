@@ -8,7 +8,10 @@ use engine::store::{
     Claims, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
     StoreError, Summary, Wish, Write,
 };
-use engine::{AccessStore, AuditRow, Event, NodeId, OperationId, Timestamp, TokenRow};
+use engine::{
+    AccessStore, AuditRow, Event, NodeId, OperationId, PeopleStore, Proof, SessionRow, Timestamp, TokenRow,
+    UserRow,
+};
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -148,5 +151,76 @@ impl AccessStore for ShakyStore {
     async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
         self.ask(false).await?;
         self.inner.audit_log(limit).await
+    }
+}
+
+#[async_trait]
+impl PeopleStore for ShakyStore {
+    async fn add_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.add_user(user).await
+    }
+    async fn find_user(&self, name: &str) -> Result<Option<UserRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.find_user(name).await
+    }
+    async fn users(&self) -> Result<Vec<UserRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.users().await
+    }
+    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.change_user(user).await
+    }
+    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.remove_user(name).await
+    }
+    async fn begin_attempt(
+        &self,
+        name: &str,
+        limit: u32,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<UserRow>, StoreError> {
+        self.ask(true).await?;
+        self.inner.begin_attempt(name, limit, now, until).await
+    }
+    async fn clear_attempts(&self, name: &str) -> Result<(), StoreError> {
+        self.ask(true).await?;
+        self.inner.clear_attempts(name).await
+    }
+    async fn add_session(&self, session: &SessionRow) -> Result<(), StoreError> {
+        self.ask(true).await?;
+        self.inner.add_session(session).await
+    }
+    async fn find_session(&self, digest: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.find_session(digest).await
+    }
+    async fn sessions(&self, user: Option<&str>, limit: usize) -> Result<Vec<SessionRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.sessions(user, limit).await
+    }
+    async fn touch_session(
+        &self,
+        digest: &str,
+        seen_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.ask(true).await?;
+        self.inner.touch_session(digest, seen_at, expires_at).await
+    }
+    async fn remove_session(&self, digest: &str) -> Result<bool, StoreError> {
+        self.ask(true).await?;
+        self.inner.remove_session(digest).await
+    }
+    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+        self.ask(true).await?;
+        self.inner.remove_sessions(user, proof).await
+    }
+    async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.ask(true).await?;
+        self.inner.prune_sessions(now).await
     }
 }

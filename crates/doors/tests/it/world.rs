@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use doors::{Code, DoorSettings, Doors, Meter, rights, tokens};
+use doors::{Code, DoorSettings, Doors, Inside, Meter, Vouched, rights, tokens};
 use engine::prelude::{ExposeSecret, async_trait};
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Role, Timestamp, WallClock};
@@ -24,6 +24,7 @@ pub(crate) struct World {
     pub(crate) store: Arc<ShakyStore>,
     pub(crate) clock: Arc<TurnedClock>,
     pub(crate) router: Router,
+    pub(crate) inside: Inside,
     pub(crate) closing: CancellationToken,
     pub(crate) reader: String,
     pub(crate) operator: String,
@@ -82,6 +83,7 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
     let doors = Doors {
         engine: engine.clone(),
         access: store.clone(),
+        people: store.clone(),
         meter,
         settings,
         catalog: None,
@@ -98,12 +100,14 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
             token.expose_secret().to_owned()
         }
     };
+    let (router, inside) = doors::open(doors);
     World {
         reader: token("rita", Role::Reader, None).await,
         operator: token("oscar", Role::Operator, None).await,
         admin: token("ada", Role::Admin, None).await,
         expired: token("eve", Role::Admin, Some(now)).await,
-        router: doors::router(doors),
+        router,
+        inside,
         engine,
         store,
         clock,
@@ -114,6 +118,9 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
 /// A request being put together.
 pub(crate) struct Call {
     router: Router,
+    /// Past the wire, as somebody who is known already.
+    inside: Inside,
+    vouched: Option<Vouched>,
     request: axum::http::request::Builder,
     body: Body,
     method: Method,
@@ -132,6 +139,8 @@ impl World {
         let method: Method = method.parse().unwrap();
         Call {
             router: self.router.clone(),
+            inside: self.inside.clone(),
+            vouched: None,
             request: Request::builder().method(method.clone()).uri(path),
             body: Body::empty(),
             method,
@@ -181,6 +190,12 @@ impl Call {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
+    /// Somebody who has signed in.
+    pub(crate) fn vouched(mut self, name: &str, role: Role) -> Call {
+        self.vouched = Some(Vouched { name: name.to_owned(), role, org: None });
+        self
+    }
+
     pub(crate) fn header(mut self, name: &str, value: &str) -> Call {
         self.request = self.request.header(name, value);
         self
@@ -202,7 +217,11 @@ impl Call {
 
     /// Only the head of the answer is read.
     pub(crate) async fn open(self) -> axum::response::Response {
-        self.router.oneshot(self.request.body(self.body).unwrap()).await.unwrap()
+        let request = self.request.body(self.body).unwrap();
+        match self.vouched {
+            Some(vouched) => self.inside.call(&vouched, request).await,
+            None => self.router.oneshot(request).await.unwrap(),
+        }
     }
 
     pub(crate) async fn send(self) -> Answer {

@@ -6,6 +6,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use super::connection::{BY_FILTER, Line, Role};
+use super::people_statements as people;
 use super::questions as sql;
 use crate::rows::{self, EventRow, SummaryRow, signed};
 
@@ -20,6 +21,10 @@ pub(super) const READER: Role = Role {
         sql::TOKENS,
         sql::AUDIT_LOG,
         sql::SHARED,
+        people::FIND_USER,
+        people::USERS,
+        people::FIND_SESSION,
+        people::SESSIONS,
     ],
 };
 
@@ -33,6 +38,16 @@ pub(super) const ERRANDS: Role = Role {
         sql::REMOVE_TOKEN,
         sql::SHARE_NEW,
         sql::SHARE_CHANGED,
+        people::ADD_USER,
+        people::CHANGE_USER,
+        people::REMOVE_USER,
+        people::BEGIN_ATTEMPT,
+        people::CLEAR_ATTEMPTS,
+        people::ADD_SESSION,
+        people::TOUCH_SESSION,
+        people::REMOVE_SESSION,
+        people::REMOVE_SESSIONS,
+        people::PRUNE_SESSIONS,
     ],
 };
 

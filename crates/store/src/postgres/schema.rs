@@ -9,9 +9,10 @@ use super::statements::{BEGIN, COMMIT};
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 2] = [
+const MIGRATIONS: [(u32, &str); 3] = [
     (1, include_str!("../../migrations/postgres/0001_init.sql")),
     (2, include_str!("../../migrations/postgres/0002_resources.sql")),
+    (3, include_str!("../../migrations/postgres/0003_people.sql")),
 ];
 
 /// Two processes that start at the same moment change the schema one after the other.

@@ -82,7 +82,7 @@ fn migrated() -> Connection {
 #[test]
 fn every_statement_is_understood() {
     let db = migrated();
-    for sql in statements::ALL {
+    for sql in statements::ALL.iter().chain(people_statements::ALL) {
         db.prepare(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
     for bits in 0..64 {
@@ -151,6 +151,10 @@ fn hot_statements_use_their_indexes() {
     check_plan(&db, statements::OLD_RESOURCES, "resources_gone");
     check_plan(&db, statements::UNLABEL, "resource_labels_number");
     check_plan(&db, statements::STATES_SIZE, "resources_state");
+    check_plan(&db, people_statements::FIND_SESSION, "sqlite_autoindex_sessions");
+    check_plan(&db, people_statements::SESSIONS_OF, "sessions_person");
+    check_plan(&db, people_statements::REMOVE_SESSIONS, "sessions_person");
+    check_plan(&db, people_statements::PRUNE_SESSIONS, "sessions_expiry");
     for index in ["owner", "due", "idle", "stuck"] {
         check_plan(&db, statements::STATS, &format!("operations_{index}"));
     }

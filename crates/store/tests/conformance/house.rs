@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use engine::AccessStore;
 use engine::store::{MemoryStore, Store};
+use engine::{AccessStore, PeopleStore};
 use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use store::{PostgresStore, SqliteStore};
 use tempfile::TempDir;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A store with all of its sides.
-pub(crate) trait Whole: Store + AccessStore {}
+pub(crate) trait Whole: Store + AccessStore + PeopleStore {}
 
-impl<S: Store + AccessStore> Whole for S {}
+impl<S: Store + AccessStore + PeopleStore> Whole for S {}
 
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Whole>,

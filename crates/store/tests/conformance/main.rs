@@ -9,6 +9,7 @@ mod crowd;
 mod fixture;
 mod holding;
 mod house;
+mod people;
 mod postgres_lost_answers;
 mod postgres_only;
 mod postgres_outages;
@@ -135,6 +136,19 @@ on_every_store! {
         the_audit_log_is_newest_first,
         a_shared_value_changes_only_for_who_knows_it,
         old_lines_of_the_audit_log_are_forgotten;
+    people:
+        a_name_is_taken_once,
+        a_change_ends_sessions_by_password_only,
+        who_is_removed_loses_its_sessions_by_password,
+        the_attempt_that_makes_the_limit_locks,
+        a_locked_attempt_does_not_count,
+        a_good_password_and_a_change_unlock,
+        fifty_attempts_at_once_count_fifty,
+        fifty_attempts_at_once_lock_once,
+        sessions_are_newest_first,
+        a_session_that_is_used_is_good_for_longer,
+        two_proofs_with_one_name_are_two_people,
+        what_has_expired_is_pruned;
     crowd:
         five_hundred_operations_at_once_have_no_gap,
         whoever_writes_a_number_twice_harms_nobody_else,

@@ -1,0 +1,111 @@
+//! People with passwords of ours: 1 to 64 characters of name, a role, and a hash. Their sessions are the console's;
+//! here they are listed and ended.
+
+pub(crate) mod change;
+pub(crate) mod create;
+pub(crate) mod delete;
+mod hash;
+pub(crate) mod list;
+pub(crate) mod my_password;
+mod password;
+pub(crate) mod sessions;
+mod sign_in;
+pub(crate) mod sign_out;
+
+use engine::secret::SecretString;
+use engine::store::StoreError;
+use engine::{PeopleStore, Role, Timestamp, UserRow};
+
+pub use sign_in::{SignInError, SignInLimits, sign_in};
+
+use crate::code::Code;
+use crate::problem::Problem;
+
+const FIRST_USER: &str = "admin";
+
+/// Makes an admin where there is no user at all, and answers its name and its password. `None` when there is somebody
+/// already, also when another node was faster.
+pub async fn ensure_first_user(
+    people: &dyn PeopleStore,
+    now: Timestamp,
+) -> Result<Option<(String, SecretString)>, StoreError> {
+    if !people.users().await?.is_empty() {
+        return Ok(None);
+    }
+    let password = password::made();
+    let user = new_user(FIRST_USER, Role::Admin, hash::hash(&password).await, now);
+    let is_made = people.add_user(&user).await?;
+    Ok(is_made.then(|| (user.name, password)))
+}
+
+fn new_user(name: &str, role: Role, hash: String, now: Timestamp) -> UserRow {
+    UserRow { name: name.to_owned(), role, hash, created_at: now, failures: 0, locked_until: None }
+}
+
+async fn find(people: &dyn PeopleStore, name: &str) -> Result<UserRow, Problem> {
+    people.find_user(name).await?.ok_or_else(|| missing(name))
+}
+
+fn missing(name: &str) -> Problem {
+    Problem::new(Code::UserNotFound, format!("there is no user {name:?}"))
+}
+
+/// A platform is no person.
+fn check_role(role: Role) -> Result<(), Problem> {
+    if role == Role::Broker {
+        let detail = "role: a broker is a platform and no person; give the platform a token with this role";
+        return Err(Problem::new(Code::InvalidBody, detail).with("field", "role"));
+    }
+    Ok(())
+}
+
+fn is_last_admin(users: &[UserRow], name: &str) -> bool {
+    let mut admins = users.iter().filter(|user| user.role == Role::Admin);
+    admins.clone().any(|user| user.name == name) && admins.all(|user| user.name == name)
+}
+
+fn last_admin(name: &str) -> Problem {
+    let detail = format!("{name:?} is the last user who is an admin; make another one first");
+    Problem::new(Code::LastAdminUser, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::secret::ExposeSecret;
+    use engine::store::MemoryStore;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    #[tokio::test]
+    async fn the_first_user_is_made_once_and_gets_in() {
+        let store = MemoryStore::new();
+        let (name, password) = ensure_first_user(&store, NOW).await.unwrap().unwrap();
+        assert!(ensure_first_user(&store, NOW).await.unwrap().is_none());
+        let user = sign_in(&store, &name, &password, SignInLimits::default(), NOW).await.unwrap();
+        assert_eq!((user.name.as_str(), user.role), ("admin", Role::Admin));
+        assert!(!user.hash.contains(password.expose_secret()));
+        store.remove_user("admin").await.unwrap();
+        let again = ensure_first_user(&store, NOW).await.unwrap().unwrap().1;
+        assert_ne!(again.expose_secret(), password.expose_secret());
+    }
+
+    #[tokio::test]
+    async fn where_there_is_anybody_nobody_is_made() {
+        let store = MemoryStore::new();
+        store.add_user(&new_user("rita", Role::Reader, "hash".into(), NOW)).await.unwrap();
+        assert!(ensure_first_user(&store, NOW).await.unwrap().is_none());
+    }
+
+    #[test]
+    fn the_last_admin_is_the_only_one_of_its_role() {
+        let user = |name: &str, role| new_user(name, role, String::new(), NOW);
+        let users = [user("ann", Role::Admin), user("ben", Role::Operator)];
+        assert!(is_last_admin(&users, "ann"));
+        assert!(!is_last_admin(&users, "ben"));
+        assert!(!is_last_admin(&users, "nobody"));
+        let users = [user("ann", Role::Admin), user("ben", Role::Admin)];
+        assert!(!is_last_admin(&users, "ann"));
+    }
+}

@@ -1,0 +1,71 @@
+//! `PUT /users/{name}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use engine::secret::SecretString;
+use engine::{Role, UserRow};
+
+use super::{check_role, find, hash, is_last_admin, last_admin, missing, password};
+use crate::audit::about;
+use crate::body::JsonBody;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::query::Name;
+use crate::wire;
+
+/// Changes the role of a user, or the password, or both.
+///
+/// It unlocks the user and ends the sessions that began with the password.
+#[utoipa::path(
+    put, path = "/users/{name}", tag = "access", operation_id = "change_user",
+    params(("name" = String, Path, description = "The name of the user.")),
+    request_body = wire::ChangeUser,
+    responses(
+        (status = OK, body = wire::User, description = "The user as it is now."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `user-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "No user would be an admin any more: `last-admin-user`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "The password is not good enough: `weak-password`."),
+    )
+)]
+pub(crate) async fn change_user(
+    State(hall): State<Shared>,
+    Name(name): Name,
+    JsonBody(change): JsonBody<wire::ChangeUser>,
+) -> Result<impl IntoResponse, Problem> {
+    let wire::ChangeUser { role, password } = change;
+    if role.is_none() && password.is_none() {
+        return Err(Problem::new(Code::InvalidBody, "give a role, a password, or both"));
+    }
+    let role = role.map(Role::from);
+    role.map_or(Ok(()), check_role)?;
+    find(&*hall.people, &name).await?;
+    let hash = match password.map(SecretString::from) {
+        Some(password) => {
+            password::check("password", &password, &name)?;
+            Some(hash::hash(&password).await)
+        }
+        None => None,
+    };
+    let _turn = hall.people_turn.lock().await;
+    let before = find(&*hall.people, &name).await?;
+    let is_less = role.is_some_and(|role| role < Role::Admin);
+    if is_less && is_last_admin(&hall.people.users().await?, &name) {
+        return Err(last_admin(&name));
+    }
+    let changed = UserRow {
+        role: role.unwrap_or(before.role),
+        hash: hash.unwrap_or(before.hash),
+        failures: 0,
+        locked_until: None,
+        ..before
+    };
+    if !hall.people.change_user(&changed).await? {
+        return Err(missing(&name));
+    }
+    Ok((about(&name), Json(wire::User::at(hall.engine.now(), changed))))
+}

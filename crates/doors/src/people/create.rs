@@ -1,0 +1,58 @@
+//! `POST /users`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use engine::secret::SecretString;
+
+use super::{check_role, hash, new_user, password};
+use crate::audit::about;
+use crate::body::JsonBody;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::problem::Problem;
+use crate::tokens::{NAME_RULE, is_name};
+use crate::wire;
+
+/// Makes a user.
+///
+/// Without a password one is made. It is in this answer and can never be shown again.
+#[utoipa::path(
+    post, path = "/users", tag = "access", operation_id = "create_user",
+    request_body = wire::NewUser,
+    responses(
+        (status = CREATED, body = wire::MadeUser, description = "The user, and a made password this once."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "The name is taken: `user-exists`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "The password is not good enough: `weak-password`."),
+    )
+)]
+pub(crate) async fn create_user(
+    State(hall): State<Shared>,
+    JsonBody(new): JsonBody<wire::NewUser>,
+) -> Result<impl IntoResponse, Problem> {
+    let wire::NewUser { name, role, password } = new;
+    if !is_name(&name) {
+        let detail = format!("name: the name of a user has {NAME_RULE}");
+        return Err(Problem::new(Code::InvalidBody, detail).with("field", "name"));
+    }
+    check_role(role.into())?;
+    let (password, made) = match password.map(SecretString::from) {
+        Some(given) => (given, None),
+        None => {
+            let made = password::made();
+            (made.clone(), Some(wire::Password::from(&made)))
+        }
+    };
+    password::check("password", &password, &name)?;
+    let hash = hash::hash(&password).await;
+    let now = hall.engine.now();
+    if !hall.people.add_user(&new_user(&name, role.into(), hash, now)).await? {
+        return Err(Problem::new(Code::UserExists, format!("there is a user {name:?} already")));
+    }
+    let target = about(&name);
+    let answer = wire::MadeUser { name, role, created_at: now.into(), password: made };
+    Ok((StatusCode::CREATED, target, Json(answer)))
+}

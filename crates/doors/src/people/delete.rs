@@ -1,0 +1,45 @@
+//! `DELETE /users/{name}`
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+
+use super::{is_last_admin, last_admin, missing};
+use crate::audit::about;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::inside::Vouched;
+use crate::problem::Problem;
+use crate::query::Name;
+
+/// Removes a user, and ends the sessions that began with the password.
+#[utoipa::path(
+    delete, path = "/users/{name}", tag = "access", operation_id = "delete_user",
+    params(("name" = String, Path, description = "The name of the user.")),
+    responses(
+        (status = NO_CONTENT, description = "It is gone."),
+        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `user-not-found`."),
+        (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "It is you: `not-yourself`. Or no user would be an admin any more: `last-admin-user`."),
+    )
+)]
+pub(crate) async fn delete_user(
+    State(hall): State<Shared>,
+    vouched: Option<Extension<Vouched>>,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Problem> {
+    if vouched.is_some_and(|Extension(vouched)| vouched.name == name) {
+        let detail = format!("you are {name:?}; ask another admin to remove you");
+        return Err(Problem::new(Code::NotYourself, detail));
+    }
+    let _turn = hall.people_turn.lock().await;
+    if is_last_admin(&hall.people.users().await?, &name) {
+        return Err(last_admin(&name));
+    }
+    if !hall.people.remove_user(&name).await? {
+        return Err(missing(&name));
+    }
+    Ok((StatusCode::NO_CONTENT, about(&name)))
+}

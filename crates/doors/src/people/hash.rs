@@ -1,0 +1,102 @@
+//! Argon2id with the parameters that OWASP recommends, which are the defaults of the crate: 19 MiB, two passes, one
+//! lane. The hash is a PHC string, so other parameters can follow without losing anybody.
+
+use argon2::Argon2;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::password_hash::{PasswordHasher, PasswordVerifier};
+use engine::secret::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+use tracing::error;
+
+/// Each takes a core and its memory for a while; whoever comes when all are busy waits.
+static DESKS: Semaphore = Semaphore::const_new(2);
+
+/// What a password of nobody is compared with: it costs what a real one costs, and no password is known for it.
+const NOBODY: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+
+pub(super) async fn hash(password: &SecretString) -> String {
+    let password = password.clone();
+    apart(move || {
+        let salt = rand::random::<[u8; 16]>();
+        let hashed = Argon2::default().hash_password_with_salt(password.expose_secret().as_bytes(), &salt);
+        hashed.expect("the parameters and the salt are always the same size, and good").to_string()
+    })
+    .await
+}
+
+/// Whether the password is the one of the hash. Without a hash it never is, after the same time.
+pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool {
+    let password = password.clone();
+    let is_somebody = hash.is_some();
+    let hash = hash.unwrap_or(NOBODY).to_owned();
+    let matches = apart(move || match PasswordHash::new(&hash) {
+        Ok(hash) => Argon2::default().verify_password(password.expose_secret().as_bytes(), &hash).is_ok(),
+        Err(error) => {
+            error!(%error, "the hash of a password cannot be read; set a new password");
+            false
+        }
+    });
+    matches.await && is_somebody
+}
+
+/// Off the threads that serve requests. The desk is free when the work is done, also when nobody waits any more.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let desk = DESKS.acquire().await.expect("nobody closes it");
+    let done = tokio::task::spawn_blocking(move || {
+        let _desk = desk;
+        work()
+    });
+    done.await.expect("it does not panic, and is cancelled only when nobody waits for it")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    const FORM: &str = "$argon2id$v=19$m=19456,t=2,p=1$";
+
+    #[tokio::test]
+    async fn a_password_fits_its_hash_and_no_other_does() {
+        let password = SecretString::from("correct horse battery");
+        let (one, other) = (hash(&password).await, hash(&password).await);
+        assert!(one.starts_with(FORM) && one.len() == NOBODY.len(), "{one}");
+        assert_ne!(one, other, "each has a salt of its own");
+        assert!(is_good(&password, Some(&one)).await && is_good(&password, Some(&other)).await);
+        assert!(!is_good(&SecretString::from("correct horse batterz"), Some(&one)).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_hash_fits_nothing() {
+        let password = SecretString::from("correct horse battery");
+        assert!(!is_good(&password, Some("plain")).await);
+        assert!(!is_good(&password, None).await);
+    }
+
+    #[test]
+    fn nobody_costs_what_somebody_costs() {
+        assert!(NOBODY.starts_with(FORM));
+        assert!(PasswordHash::new(NOBODY).is_ok());
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn only_two_work_at_a_time() {
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let work = |_| {
+            let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+            apart(move || {
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let hashed = Argon2::default().hash_password_with_salt(b"password", &[0; 16]);
+                now.fetch_sub(1, Ordering::SeqCst);
+                hashed.unwrap();
+            })
+        };
+        join_all((0..8).map(work)).await;
+        assert!(most.load(Ordering::SeqCst) <= 2);
+    }
+}

@@ -1,0 +1,73 @@
+//! `PUT /me/password`
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use engine::UserRow;
+use engine::secret::SecretString;
+
+use super::{SignInError, SignInLimits, find, hash, password, sign_in};
+use crate::audit::about;
+use crate::body::JsonBody;
+use crate::code::Code;
+use crate::hall::Shared;
+use crate::inside::Vouched;
+use crate::problem::Problem;
+use crate::wire;
+
+/// Changes your own password.
+///
+/// For people who signed in with one; a token has none. It ends all sessions that began with the old password, also
+/// the one of this request.
+#[utoipa::path(
+    put, path = "/me/password", tag = "access", operation_id = "change_my_password",
+    request_body = wire::ChangePassword,
+    responses(
+        (status = NO_CONTENT, description = "It is changed."),
+        (status = FORBIDDEN, body = wire::Problem, content_type = "application/problem+json",
+         description = "The current password is another one: `wrong-password`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "You have no password here: `no-password`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "The new password is not good enough: `weak-password`."),
+        (status = TOO_MANY_REQUESTS, body = wire::Problem, content_type = "application/problem+json",
+         description = "There were too many wrong passwords: `sign-in-locked`."),
+    )
+)]
+pub(crate) async fn change_my_password(
+    State(hall): State<Shared>,
+    vouched: Option<Extension<Vouched>>,
+    JsonBody(change): JsonBody<wire::ChangePassword>,
+) -> Result<impl IntoResponse, Problem> {
+    let no_password = || {
+        let detail =
+            "only somebody who signs in with a password has one to change; a token is replaced instead";
+        Problem::new(Code::NoPassword, detail)
+    };
+    let Extension(Vouched { name, .. }) = vouched.ok_or_else(no_password)?;
+    if hall.people.find_user(&name).await?.is_none() {
+        return Err(no_password());
+    }
+    let (current, new) = (SecretString::from(change.current), SecretString::from(change.new));
+    password::check("new", &new, &name)?;
+    sign_in(&*hall.people, &name, &current, SignInLimits::default(), hall.engine.now()).await?;
+    let hash = hash::hash(&new).await;
+    let _turn = hall.people_turn.lock().await;
+    let before = find(&*hall.people, &name).await?;
+    hall.people.change_user(&UserRow { hash, ..before }).await?;
+    Ok((StatusCode::NO_CONTENT, about(&name)))
+}
+
+impl From<SignInError> for Problem {
+    fn from(error: SignInError) -> Problem {
+        match error {
+            SignInError::Wrong => Problem::new(Code::WrongPassword, "current: this is not your password")
+                .with("field", "current"),
+            SignInError::Locked { until } => {
+                Problem::new(Code::SignInLocked, error).with("until", wire::Moment::from(until).to_string())
+            }
+            SignInError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Users and sessions on the wire.
+
+use std::fmt;
+
+use engine::Timestamp;
+use engine::secret::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{Moment, Role};
+
+/// So many digits tell sessions apart.
+const ID_CHARS: usize = 16;
+
+/// A password on its way. It does not show itself, and no error repeats it.
+#[derive(Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = String, format = "password")]
+pub struct Password(String);
+
+impl Password {
+    /// For whoever asked for it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<password>")
+    }
+}
+
+impl From<Password> for SecretString {
+    fn from(password: Password) -> SecretString {
+        SecretString::from(password.0)
+    }
+}
+
+impl From<&SecretString> for Password {
+    fn from(secret: &SecretString) -> Password {
+        Password(secret.expose_secret().to_owned())
+    }
+}
+
+impl<'de> Deserialize<'de> for Password {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(Password(text)),
+            _ => Err(serde::de::Error::custom("a password is a text")),
+        }
+    }
+}
+
+/// Somebody with a password of ours. The password itself is nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct User {
+    pub name: String,
+    pub role: Role,
+    pub created_at: Moment,
+    /// There were too many wrong passwords: none is good before then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locked_until: Option<Moment>,
+}
+
+impl User {
+    /// As it is at this moment; a lock that is over is none.
+    pub(crate) fn at(now: Timestamp, row: engine::UserRow) -> User {
+        User {
+            name: row.name,
+            role: row.role.into(),
+            created_at: row.created_at.into(),
+            locked_until: row.locked_until.filter(|until| *until > now).map(Moment::from),
+        }
+    }
+}
+
+/// By name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UserList {
+    pub items: Vec<User>,
+}
+
+/// A user to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewUser {
+    /// 1 to 64 letters, digits, `.`, `-` and `_`; it appears in journals and in the audit log.
+    pub name: String,
+    /// Any but broker, which is for platforms.
+    pub role: Role,
+    /// 12 to 128 characters. Without it one is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Password>,
+}
+
+/// A new user.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MadeUser {
+    pub name: String,
+    pub role: Role,
+    pub created_at: Moment,
+    /// The one that was made, this once. Keep it: nobody can show it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Password>,
+}
+
+/// What is to become of a user; what is left out stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeUser {
+    /// Any but broker, which is for platforms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
+    /// 12 to 128 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<Password>,
+}
+
+/// One's own password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangePassword {
+    pub current: Password,
+    /// 12 to 128 characters.
+    pub new: Password,
+}
+
+/// What came of signing somebody out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SignedOut {
+    /// How many sessions ended.
+    pub sessions: u64,
+}
+
+/// How somebody proved who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Proof {
+    Password,
+    /// An API token, typed in by a person.
+    Token,
+    /// An identity provider says so.
+    Oidc,
+}
+
+impl From<engine::Proof> for Proof {
+    fn from(proof: engine::Proof) -> Proof {
+        match proof {
+            engine::Proof::Password => Proof::Password,
+            engine::Proof::Token => Proof::Token,
+            engine::Proof::Oidc => Proof::Oidc,
+        }
+    }
+}
+
+/// A browser that somebody has signed in with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    /// Names it, and opens nothing.
+    #[schema(example = "ba7816bf8f01cfea")]
+    pub id: String,
+    pub user: String,
+    pub role: Role,
+    pub proof: Proof,
+    /// The organisation that an identity provider named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub org: Option<String>,
+    pub created_at: Moment,
+    /// When it was last used.
+    pub seen_at: Moment,
+    pub expires_at: Moment,
+}
+
+impl Session {
+    /// The beginning of the digest: what the browser holds cannot be found from it.
+    pub(crate) fn id_of(row: &engine::SessionRow) -> &str {
+        row.digest.get(..ID_CHARS).unwrap_or(&row.digest)
+    }
+}
+
+impl From<engine::SessionRow> for Session {
+    fn from(row: engine::SessionRow) -> Session {
+        Session {
+            id: Session::id_of(&row).to_owned(),
+            user: row.user,
+            role: row.role.into(),
+            proof: row.proof.into(),
+            org: row.org,
+            created_at: row.created_at.into(),
+            seen_at: row.seen_at.into(),
+            expires_at: row.expires_at.into(),
+        }
+    }
+}
+
+/// Newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SessionList {
+    pub items: Vec<Session>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_in_neither_debug_nor_an_error() {
+        let body = r#"{"name": "ann", "role": "reader", "password": "correct horse"}"#;
+        let new: NewUser = serde_json::from_str(body).unwrap();
+        assert_eq!(new.password.as_ref().map(Password::reveal), Some("correct horse"));
+        assert!(!format!("{new:?}").contains("horse"), "{new:?}");
+        for wrong in ["123456789012", "[\"secret-word\"]", "{\"secret-word\": 1}", "true"] {
+            let body = format!(r#"{{"current": {wrong}, "new": ""}}"#);
+            let error = serde_json::from_str::<ChangePassword>(&body).unwrap_err().to_string();
+            assert!(error.starts_with("a password is a text"), "{error}");
+            assert!(!error.contains("secret-word") && !error.contains("123456"), "{error}");
+        }
+    }
+}

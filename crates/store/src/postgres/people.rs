@@ -1,0 +1,140 @@
+//! People and their sessions.
+
+use async_trait::async_trait;
+use engine::store::StoreError;
+use engine::{PeopleStore, Proof, SessionRow, Timestamp, UserRow};
+use tokio_postgres::Row;
+
+use super::PostgresStore;
+use super::people_statements as sql;
+use crate::rows::{self, SessionText, UserText};
+
+#[async_trait]
+impl PeopleStore for PostgresStore {
+    async fn add_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+        let (created_at, locked_until) = (user.created_at.0, user.locked_until.map(|at| at.0));
+        let (role, failures) = (user.role.as_str(), i64::from(user.failures));
+        let added = self
+            .errands
+            .write(sql::ADD_USER, &[&user.name, &role, &user.hash, &created_at, &failures, &locked_until])
+            .await?;
+        Ok(!added.is_empty())
+    }
+
+    async fn find_user(&self, name: &str) -> Result<Option<UserRow>, StoreError> {
+        self.reads.read(sql::FIND_USER, &[&name]).await?.first().map(user).transpose()
+    }
+
+    async fn users(&self) -> Result<Vec<UserRow>, StoreError> {
+        self.reads.read(sql::USERS, &[]).await?.iter().map(user).collect()
+    }
+
+    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+        let (role, proof) = (user.role.as_str(), Proof::Password.as_str());
+        let changed = self.errands.write(sql::CHANGE_USER, &[&user.name, &role, &user.hash, &proof]).await?;
+        Ok(!changed.is_empty())
+    }
+
+    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+        let proof = Proof::Password.as_str();
+        Ok(!self.errands.write(sql::REMOVE_USER, &[&name, &proof]).await?.is_empty())
+    }
+
+    async fn begin_attempt(
+        &self,
+        name: &str,
+        limit: u32,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Option<UserRow>, StoreError> {
+        let limit = i64::from(limit);
+        let before = self.errands.write(sql::BEGIN_ATTEMPT, &[&name, &limit, &now.0, &until.0]).await?;
+        before.first().map(user).transpose()
+    }
+
+    async fn clear_attempts(&self, name: &str) -> Result<(), StoreError> {
+        self.errands.write(sql::CLEAR_ATTEMPTS, &[&name]).await.map(drop)
+    }
+
+    async fn add_session(&self, session: &SessionRow) -> Result<(), StoreError> {
+        let (role, proof) = (session.role.as_str(), session.proof.as_str());
+        let added = self
+            .errands
+            .write(
+                sql::ADD_SESSION,
+                &[
+                    &session.digest,
+                    &session.user,
+                    &role,
+                    &session.org,
+                    &proof,
+                    &session.created_at.0,
+                    &session.seen_at.0,
+                    &session.expires_at.0,
+                ],
+            )
+            .await;
+        added.map(drop)
+    }
+
+    async fn find_session(&self, digest: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.reads.read(sql::FIND_SESSION, &[&digest]).await?.first().map(session).transpose()
+    }
+
+    async fn sessions(&self, user: Option<&str>, limit: usize) -> Result<Vec<SessionRow>, StoreError> {
+        let found = self.reads.read(sql::SESSIONS, &[&rows::rows(limit), &user]).await?;
+        found.iter().map(session).collect()
+    }
+
+    async fn touch_session(
+        &self,
+        digest: &str,
+        seen_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.errands.write(sql::TOUCH_SESSION, &[&digest, &seen_at.0, &expires_at.0]).await.map(drop)
+    }
+
+    async fn remove_session(&self, digest: &str) -> Result<bool, StoreError> {
+        Ok(!self.errands.write(sql::REMOVE_SESSION, &[&digest]).await?.is_empty())
+    }
+
+    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+        let gone = self.errands.write(sql::REMOVE_SESSIONS, &[&user, &proof.as_str()]).await?;
+        Ok(count(&gone))
+    }
+
+    async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
+        Ok(count(&self.errands.write(sql::PRUNE_SESSIONS, &[&now.0]).await?))
+    }
+}
+
+fn count(gone: &[Row]) -> u64 {
+    gone.first().map_or(0, |row| rows::unsigned(row.get(0))).into()
+}
+
+fn user(row: &Row) -> Result<UserRow, StoreError> {
+    let found = UserText {
+        name: row.get(0),
+        role: row.get(1),
+        hash: row.get(2),
+        created_at: row.get(3),
+        failures: row.get(4),
+        locked_until: row.get(5),
+    };
+    found.read()
+}
+
+fn session(row: &Row) -> Result<SessionRow, StoreError> {
+    let found = SessionText {
+        digest: row.get(0),
+        user: row.get(1),
+        role: row.get(2),
+        org: row.get(3),
+        proof: row.get(4),
+        created_at: row.get(5),
+        seen_at: row.get(6),
+        expires_at: row.get(7),
+    };
+    found.read()
+}

@@ -1,0 +1,55 @@
+//! The SQL of people and their sessions. What changes two tables is one statement, and so one transaction.
+
+pub(super) const ADD_USER: &str = "
+    insert into users (name, role, hash, created_at, failures, locked_until) values ($1, $2, $3, $4, $5, $6)
+    on conflict do nothing
+    returning 1";
+pub(super) const FIND_USER: &str =
+    "select name, role, hash, created_at, failures, locked_until from users where name = $1";
+pub(super) const USERS: &str =
+    "select name, role, hash, created_at, failures, locked_until from users order by name";
+pub(super) const CHANGE_USER: &str = "
+    with changed as (
+        update users set role = $2, hash = $3, failures = 0, locked_until = null where name = $1 returning 1
+    ), signed_out as (
+        delete from sessions where person = $1 and proof = $4
+    )
+    select 1 from changed";
+pub(super) const REMOVE_USER: &str = "
+    with removed as (
+        delete from users where name = $1 returning 1
+    ), signed_out as (
+        delete from sessions where person = $1 and proof = $2
+    )
+    select 1 from removed";
+/// The lock makes attempts of all nodes come one after the other, each with the count of the one before.
+pub(super) const BEGIN_ATTEMPT: &str = "
+    with before as (
+        select name, role, hash, created_at, failures, locked_until from users where name = $1 for update
+    ), counted as (
+        update users u set
+            failures = case when before.failures + 1 >= $2 then 0 else before.failures + 1 end,
+            locked_until = case when before.failures + 1 >= $2 then $4::bigint end
+        from before
+        where u.name = before.name and (before.locked_until is null or before.locked_until <= $3)
+    )
+    select name, role, hash, created_at, failures, locked_until from before";
+pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_until = null where name = $1";
+
+pub(super) const ADD_SESSION: &str = "
+    insert into sessions (digest, person, role, org, proof, created_at, seen_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)";
+pub(super) const FIND_SESSION: &str = "
+    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    from sessions where digest = $1";
+pub(super) const SESSIONS: &str = "
+    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    from sessions where $2::text is null or person = $2 order by n desc limit $1";
+pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = $2, expires_at = $3 where digest = $1";
+pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = $1 returning 1";
+pub(super) const REMOVE_SESSIONS: &str = "
+    with gone as (delete from sessions where person = $1 and proof = $2 returning 1)
+    select count(*) from gone";
+pub(super) const PRUNE_SESSIONS: &str = "
+    with gone as (delete from sessions where expires_at <= $1 returning 1)
+    select count(*) from gone";

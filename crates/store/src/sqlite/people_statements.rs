@@ -1,0 +1,55 @@
+//! The SQL of people and their sessions.
+
+pub(super) const ADD_USER: &str = "
+    insert into users (name, role, hash, created_at, failures, locked_until) values (?1, ?2, ?3, ?4, ?5, ?6)
+    on conflict do nothing";
+pub(super) const FIND_USER: &str =
+    "select name, role, hash, created_at, failures, locked_until from users where name = ?1";
+pub(super) const USERS: &str =
+    "select name, role, hash, created_at, failures, locked_until from users order by name";
+pub(super) const CHANGE_USER: &str =
+    "update users set role = ?2, hash = ?3, failures = 0, locked_until = null where name = ?1";
+pub(super) const REMOVE_USER: &str = "delete from users where name = ?1";
+pub(super) const COUNT_ATTEMPT: &str = "
+    update users set
+        failures = case when failures + 1 >= ?2 then 0 else failures + 1 end,
+        locked_until = case when failures + 1 >= ?2 then ?4 end
+    where name = ?1 and (locked_until is null or locked_until <= ?3)";
+pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_until = null where name = ?1";
+
+pub(super) const ADD_SESSION: &str = "
+    insert into sessions (digest, person, role, org, proof, created_at, seen_at, expires_at)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+pub(super) const FIND_SESSION: &str = "
+    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    from sessions where digest = ?1";
+pub(super) const SESSIONS: &str = "
+    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    from sessions order by n desc limit ?1";
+pub(super) const SESSIONS_OF: &str = "
+    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    from sessions where person = ?2 order by n desc limit ?1";
+pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = ?2, expires_at = ?3 where digest = ?1";
+pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = ?1";
+pub(super) const REMOVE_SESSIONS: &str = "delete from sessions where person = ?1 and proof = ?2";
+pub(super) const PRUNE_SESSIONS: &str = "delete from sessions where expires_at <= ?1";
+
+/// For the test that each of them is understood.
+#[cfg(test)]
+pub(super) const ALL: &[&str] = &[
+    ADD_USER,
+    FIND_USER,
+    USERS,
+    CHANGE_USER,
+    REMOVE_USER,
+    COUNT_ATTEMPT,
+    CLEAR_ATTEMPTS,
+    ADD_SESSION,
+    FIND_SESSION,
+    SESSIONS,
+    SESSIONS_OF,
+    TOUCH_SESSION,
+    REMOVE_SESSION,
+    REMOVE_SESSIONS,
+    PRUNE_SESSIONS,
+];

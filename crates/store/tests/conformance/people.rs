@@ -1,0 +1,225 @@
+use engine::{PeopleStore, Proof, Role, SessionRow, Timestamp, UserRow};
+use futures_util::future::join_all;
+
+use crate::fixture::*;
+use crate::house::{Whole, new_database};
+use crate::postgres_only::open;
+
+const LIMIT: u32 = 3;
+
+fn user(name: &str, role: Role) -> UserRow {
+    UserRow {
+        name: name.into(),
+        role,
+        hash: format!("hash of {name}"),
+        created_at: at(1),
+        failures: 0,
+        locked_until: None,
+    }
+}
+
+/// Good for a hundred seconds.
+fn session(digest: &str, user: &str, proof: Proof, second: i64) -> SessionRow {
+    SessionRow {
+        digest: digest.into(),
+        user: user.into(),
+        role: Role::Operator,
+        org: Some("acme".into()).filter(|_| proof == Proof::Oidc),
+        proof,
+        created_at: at(second),
+        seen_at: at(second),
+        expires_at: at(second + 100),
+    }
+}
+
+async fn digests(store: &dyn Whole, user: Option<&str>) -> Vec<String> {
+    store.sessions(user, 100).await.unwrap().into_iter().map(|session| session.digest).collect()
+}
+
+/// One of each proof, with the same name.
+async fn sign_in_three_ways(store: &dyn Whole, name: &str) {
+    for proof in Proof::ALL {
+        let digest = format!("{name} by {}", proof.as_str());
+        store.add_session(&session(&digest, name, proof, 5)).await.unwrap();
+    }
+}
+
+async fn attempt(store: &dyn Whole, second: i64) -> UserRow {
+    store.begin_attempt("ann", LIMIT, at(second), at(second + 60)).await.unwrap().unwrap()
+}
+
+async fn counted(store: &dyn Whole) -> (u32, Option<Timestamp>) {
+    let found = store.find_user("ann").await.unwrap().unwrap();
+    (found.failures, found.locked_until)
+}
+
+pub(crate) async fn a_name_is_taken_once(store: &dyn Whole) {
+    assert!(store.users().await.unwrap().is_empty());
+    let zoe = UserRow { failures: 2, locked_until: Some(at(9)), ..user("zoe", Role::Reader) };
+    let users = [user("Ben", Role::Admin), user("ann", Role::Launcher), zoe];
+    for user in users.iter().rev() {
+        assert!(store.add_user(user).await.unwrap());
+    }
+    let other = UserRow { hash: "another".into(), ..user("ann", Role::Admin) };
+    assert!(!store.add_user(&other).await.unwrap(), "the name is taken");
+    assert_eq!(store.users().await.unwrap(), users, "by name, and as they were");
+    assert_eq!(store.find_user("ann").await.unwrap().as_ref(), Some(&users[1]));
+    assert_eq!(store.find_user("ANN").await.unwrap(), None);
+}
+
+pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn Whole) {
+    for name in ["ann", "ben"] {
+        assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
+        sign_in_three_ways(store, name).await;
+    }
+    let changed = UserRow { hash: "new".into(), created_at: at(7), ..user("ann", Role::Admin) };
+    assert!(store.change_user(&changed).await.unwrap());
+    let expect = UserRow { created_at: at(1), ..changed };
+    assert_eq!(store.find_user("ann").await.unwrap(), Some(expect));
+    assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
+    assert_eq!(digests(store, Some("ben")).await.len(), 3);
+    assert!(!store.change_user(&user("nobody", Role::Admin)).await.unwrap());
+    assert_eq!(store.find_user("nobody").await.unwrap(), None);
+}
+
+pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn Whole) {
+    for name in ["ann", "ben"] {
+        assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
+        sign_in_three_ways(store, name).await;
+    }
+    assert!(store.remove_user("ann").await.unwrap());
+    assert!(!store.remove_user("ann").await.unwrap());
+    assert_eq!(store.users().await.unwrap(), [user("ben", Role::Reader)]);
+    assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
+    assert_eq!(digests(store, Some("ben")).await.len(), 3);
+}
+
+pub(crate) async fn the_attempt_that_makes_the_limit_locks(store: &dyn Whole) {
+    assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
+    assert!(store.add_user(&user("ben", Role::Reader)).await.unwrap());
+    for before in 0..LIMIT {
+        assert_eq!(counted(store).await, (before, None));
+        let found = attempt(store, 10).await;
+        assert_eq!(found, UserRow { failures: before, ..user("ann", Role::Reader) }, "as it was before");
+    }
+    assert_eq!(counted(store).await, (0, Some(at(70))));
+    assert_eq!(store.find_user("ben").await.unwrap(), Some(user("ben", Role::Reader)));
+    let nobody = store.begin_attempt("nobody", LIMIT, at(10), at(70)).await.unwrap();
+    assert_eq!(nobody, None);
+}
+
+pub(crate) async fn a_locked_attempt_does_not_count(store: &dyn Whole) {
+    let locked = UserRow { locked_until: Some(at(70)), ..user("ann", Role::Reader) };
+    assert!(store.add_user(&locked).await.unwrap());
+    for second in [10, 69] {
+        assert_eq!(attempt(store, second).await, locked);
+        assert_eq!(counted(store).await, (0, Some(at(70))), "the lock is not made longer");
+    }
+    assert_eq!(attempt(store, 70).await, locked);
+    assert_eq!(counted(store).await, (1, None), "the count begins anew");
+}
+
+pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn Whole) {
+    let locked = UserRow { failures: 2, locked_until: Some(at(70)), ..user("ann", Role::Reader) };
+    assert!(store.add_user(&locked).await.unwrap());
+    store.clear_attempts("ann").await.unwrap();
+    assert_eq!(counted(store).await, (0, None));
+    store.clear_attempts("nobody").await.unwrap();
+
+    assert!(store.remove_user("ann").await.unwrap());
+    assert!(store.add_user(&locked).await.unwrap());
+    assert!(store.change_user(&locked).await.unwrap());
+    assert_eq!(counted(store).await, (0, None), "whatever the row says that came with the change");
+}
+
+pub(crate) async fn fifty_attempts_at_once_count_fifty(store: &dyn Whole) {
+    assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
+    let attempts = (0..50).map(|_| store.begin_attempt("ann", 1000, at(10), at(70)));
+    let mut seen: Vec<u32> =
+        join_all(attempts).await.into_iter().map(|before| before.unwrap().unwrap().failures).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..50).collect::<Vec<u32>>());
+    assert_eq!(counted(store).await, (50, None));
+}
+
+pub(crate) async fn fifty_attempts_at_once_lock_once(store: &dyn Whole) {
+    assert!(store.add_user(&user("ann", Role::Reader)).await.unwrap());
+    let attempts = join_all((0..50).map(|_| attempt(store, 10))).await;
+    let free = attempts.iter().filter(|before| before.locked_until.is_none()).count();
+    assert_eq!(free, LIMIT as usize, "so many may look at the password, and nobody else");
+    assert_eq!(counted(store).await, (0, Some(at(70))));
+}
+
+pub(crate) async fn sessions_are_newest_first(store: &dyn Whole) {
+    let sessions: Vec<SessionRow> = (0..6)
+        .map(|n| {
+            let name = if n % 2 == 0 { "ann" } else { "ben" };
+            let proof = Proof::ALL[usize::try_from(n).unwrap() % 3];
+            session(&format!("digest {n}"), name, proof, 10 + n / 4)
+        })
+        .collect();
+    for session in &sessions {
+        store.add_session(session).await.unwrap();
+    }
+    let newest: Vec<SessionRow> = sessions.iter().rev().cloned().collect();
+    assert_eq!(store.sessions(None, 100).await.unwrap(), newest);
+    assert_eq!(store.sessions(None, 2).await.unwrap(), newest[..2]);
+    assert_eq!(digests(store, Some("ann")).await, ["digest 4", "digest 2", "digest 0"]);
+    assert_eq!(store.sessions(Some("ben"), 1).await.unwrap(), newest[..1]);
+    assert!(store.sessions(Some("nobody"), 100).await.unwrap().is_empty());
+    assert_eq!(store.find_session("digest 3").await.unwrap().as_ref(), Some(&sessions[3]));
+    assert!(store.remove_session("digest 3").await.unwrap());
+    assert!(!store.remove_session("digest 3").await.unwrap());
+    assert_eq!(store.find_session("digest 3").await.unwrap(), None);
+    assert_eq!(store.sessions(None, 100).await.unwrap().len(), 5);
+}
+
+pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn Whole) {
+    let [used, other] = ["used", "other"].map(|digest| session(digest, "ann", Proof::Password, 10));
+    store.add_session(&used).await.unwrap();
+    store.add_session(&other).await.unwrap();
+    store.touch_session("used", at(50), at(150)).await.unwrap();
+    let expect = SessionRow { seen_at: at(50), expires_at: at(150), ..used };
+    assert_eq!(store.find_session("used").await.unwrap(), Some(expect));
+    assert_eq!(store.find_session("other").await.unwrap(), Some(other));
+    store.touch_session("gone", at(50), at(150)).await.unwrap();
+    assert_eq!(store.find_session("gone").await.unwrap(), None, "a touch makes no session");
+}
+
+pub(crate) async fn two_proofs_with_one_name_are_two_people(store: &dyn Whole) {
+    sign_in_three_ways(store, "ann").await;
+    sign_in_three_ways(store, "ben").await;
+    store.add_session(&session("again", "ann", Proof::Token, 6)).await.unwrap();
+    assert_eq!(store.remove_sessions("ann", Proof::Token).await.unwrap(), 2);
+    assert_eq!(store.remove_sessions("ann", Proof::Token).await.unwrap(), 0);
+    assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by password"]);
+    assert_eq!(digests(store, Some("ben")).await.len(), 3);
+}
+
+pub(crate) async fn what_has_expired_is_pruned(store: &dyn Whole) {
+    for n in 0..5 {
+        store.add_session(&session(&format!("digest {n}"), "ann", Proof::Password, n)).await.unwrap();
+    }
+    assert_eq!(store.prune_sessions(at(99)).await.unwrap(), 0);
+    assert_eq!(store.prune_sessions(at(102)).await.unwrap(), 3, "good until then, and not at that moment");
+    assert_eq!(digests(store, None).await, ["digest 4", "digest 3"]);
+}
+
+/// One process sends everything over one connection; only several meet at the row.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attempts_at_several_processes_all_count() {
+    let url = new_database();
+    let stores = [open(&url).await, open(&url).await, open(&url).await];
+    assert!(stores[0].add_user(&user("ann", Role::Reader)).await.unwrap());
+    for store in &stores {
+        store.clear_attempts("ann").await.unwrap();
+    }
+    let attempts = (0..600).map(|n| stores[n % 3].begin_attempt("ann", 500, at(10), at(70)));
+    let before: Vec<UserRow> =
+        join_all(attempts).await.into_iter().map(|before| before.unwrap().unwrap()).collect();
+    let mut free: Vec<u32> =
+        before.iter().filter(|user| user.locked_until.is_none()).map(|user| user.failures).collect();
+    free.sort_unstable();
+    assert_eq!(free, (0..500).collect::<Vec<u32>>());
+    assert_eq!(counted(&*stores[1]).await, (0, Some(at(70))));
+}
