@@ -38,7 +38,7 @@ pub use code::Code;
 pub use hall::{DoorSettings, Doors};
 pub use inside::{Inside, Vouched, Watch};
 pub use metrics::Meter;
-pub use oidc::{Oidc, OidcSettings};
+pub use oidc::{Begun, CodeFlow, CodeFlowSettings, FlowError, Guest, Oidc, OidcSettings};
 pub use openapi::openapi;
 pub use router::{open, router};
 pub use runtimes::sweep::{Swept, keep_sweeping, sweep};
