@@ -197,4 +197,24 @@ mod tests {
         }
         assert!(Issuer::new("https://id.example.com/?x=").is_err());
     }
+
+    #[test]
+    fn people_and_codes_go_where_keys_may_come_from_and_nowhere_else() {
+        let read = |place: &str| -> Endpoints {
+            let document = serde_json::json!({"authorization_endpoint": place, "token_endpoint": place,
+                "end_session_endpoint": place});
+            serde_json::from_value(document).unwrap()
+        };
+        let good = read("https://id.example.com/a?b=c#d");
+        assert_eq!(good.authorization().unwrap().as_str(), "https://id.example.com/a?b=c");
+        assert_eq!((good.token(), good.end_session()), (good.authorization(), good.authorization().ok()));
+        for bad in ["http://id.example.com/", "javascript:alert(1)", "/here", "https://me@id.example.com"] {
+            let bad = read(bad);
+            assert!(bad.authorization().unwrap_err().starts_with("authorization_endpoint"));
+            assert!(bad.token().unwrap_err().starts_with("token_endpoint"));
+            assert_eq!(bad.end_session(), None);
+        }
+        let none = Endpoints::default();
+        assert!(none.token().unwrap_err().ends_with("no token_endpoint") && none.end_session().is_none());
+    }
 }
