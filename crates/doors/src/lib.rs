@@ -39,7 +39,7 @@ pub use code::Code;
 pub use hall::{DoorSettings, Doors};
 pub use inside::{Inside, Vouched, Watch};
 pub use metrics::Meter;
-pub use oidc::{Oidc, OidcSettings};
+pub use oidc::{Begun, CodeFlow, CodeFlowSettings, FlowError, Guest, Oidc, OidcSettings};
 pub use openapi::openapi;
 pub use people::{SignInError, SignInLimits, ensure_first_user, sign_in};
 pub use router::{open, router};

@@ -15,6 +15,7 @@ mod faults;
 mod graphql;
 mod greeter;
 mod identity;
+mod identity_provider;
 mod image_builder;
 mod inbox;
 mod jwt;
@@ -49,6 +50,7 @@ use crate::connection::{Connection, CuttingListener};
 use crate::director::Director;
 use crate::faults::Faults;
 use crate::identity::Identity;
+use crate::identity_provider::IdentityProvider;
 use crate::image_builder::ImageBuilder;
 use crate::inbox::Inboxes;
 use crate::kafka::Kafka;
@@ -156,6 +158,7 @@ struct World {
     ledger: Arc<Ledger>,
     faults: Arc<Faults>,
     identity: Arc<Identity>,
+    identity_provider: Arc<IdentityProvider>,
     director: Arc<Director>,
     clusters: Arc<Clusters>,
     provisioner: Arc<Provisioner>,
@@ -192,6 +195,7 @@ impl World {
             Arc::clone(&kafka),
         );
         World {
+            identity_provider: Arc::new(IdentityProvider::new(base_url, Arc::clone(&clock))),
             clock,
             ledger,
             faults: Arc::default(),
@@ -224,6 +228,7 @@ fn router(world: &World) -> Router {
         .merge(provisioner::routes(world))
         .merge(director::routes(world))
         .merge(identity::routes(world))
+        .merge(identity_provider::routes(world))
         .merge(cluster::routes(world))
         .merge(world.opennebula.routes())
         .merge(world.aws.routes(&world.faults))

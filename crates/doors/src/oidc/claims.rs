@@ -82,6 +82,34 @@ impl Claims {
         Ok(())
     }
 
+    /// What must hold besides for a token that says who has just signed in at the issuer.
+    pub(super) fn check_sign_in(
+        &self,
+        client_id: &str,
+        nonce: &str,
+        now: Timestamp,
+    ) -> Result<(), &'static str> {
+        let text = |claim: &str| self.others.get(claim).and_then(Value::as_str);
+        let party = text("azp");
+        if party.is_none() && self.aud.iter().nth(1).is_some() {
+            return Err("this token is meant for several audiences and does not say which one asked for it");
+        }
+        if party.is_some_and(|party| party != client_id) {
+            return Err("this token was issued to another client");
+        }
+        match self.others.get("iat").and_then(Value::as_i64) {
+            None => return Err("this token does not say when it was issued"),
+            Some(iat) if seconds(iat).minus(LEEWAY) > now => {
+                return Err("this token was issued in the future; compare the clocks");
+            }
+            Some(_) => {}
+        }
+        if nonce.is_empty() || text("nonce") != Some(nonce) {
+            return Err("the nonce of this token is not that of this sign-in");
+        }
+        Ok(())
+    }
+
     pub(super) fn name(&self) -> String {
         format!("oidc:{}", self.sub)
     }
@@ -153,6 +181,38 @@ mod tests {
                 Err(why) => assert!(!part.is_empty() && why.contains(part), "{change}: {why}"),
             }
         }
+    }
+
+    #[test]
+    fn a_sign_in_is_good_for_the_client_that_began_it() {
+        for (change, part) in [
+            (json!({}), ""),
+            (json!({"azp": "us"}), ""),
+            (json!({"aud": ["us"]}), ""),
+            (json!({"aud": ["them", "us"], "azp": "us"}), ""),
+            (json!({"iat": NOW + 60}), ""),
+            (json!({"aud": ["them", "us"]}), "several audiences"),
+            (json!({"aud": ["them", "us"], "azp": "them"}), "another client"),
+            (json!({"azp": "them"}), "another client"),
+            (json!({"iat": NOW + 61}), "in the future"),
+            (json!({"iat": null}), "when it was issued"),
+            (json!({"iat": "now"}), "when it was issued"),
+            (json!({"nonce": null}), "nonce"),
+            (json!({"nonce": ""}), "nonce"),
+            (json!({"nonce": "n2"}), "nonce"),
+            (json!({"nonce": ["n1"]}), "nonce"),
+        ] {
+            let mut claims = json!({"iss": "", "aud": "us", "sub": "", "exp": 0, "iat": NOW, "nonce": "n1"});
+            claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let claims: Claims = serde_json::from_value(claims).unwrap();
+            match claims.check_sign_in("us", "n1", seconds(NOW)) {
+                Ok(()) => assert_eq!(part, "", "{change} was let in"),
+                Err(why) => assert!(!part.is_empty() && why.contains(part), "{change}: {why}"),
+            }
+        }
+        let bare = json!({"iss": "", "aud": "us", "sub": "", "exp": 0, "iat": NOW, "nonce": ""});
+        let bare: Claims = serde_json::from_value(bare).unwrap();
+        assert!(bare.check_sign_in("us", "", seconds(NOW)).is_err(), "no nonce is the nonce of no sign-in");
     }
 
     #[test]

@@ -5,5 +5,6 @@ mod caller;
 mod cluster;
 mod director;
 mod identity;
+mod identity_provider;
 mod provisioner;
 mod provisioner_trouble;

@@ -1,0 +1,58 @@
+//! Who can sign in: somebody of each role, and somebody of none.
+
+use axum::Json;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Where API tokens act too unless somebody says otherwise, so that people see what these launch.
+const ORGANISATION: &str = "default";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Person {
+    pub(super) name: &'static str,
+    pub(super) full_name: &'static str,
+    pub(super) group: Option<&'static str>,
+}
+
+const fn person(name: &'static str, full_name: &'static str, group: Option<&'static str>) -> Person {
+    Person { name, full_name, group }
+}
+
+pub(super) const PEOPLE: [Person; 5] = [
+    person("ann", "Ann", Some("admin")),
+    person("olaf", "Olaf", Some("operator")),
+    person("vera", "Vera", Some("viewer")),
+    person("lena", "Lena", Some("launcher")),
+    person("noel", "Noel", None),
+];
+
+impl Person {
+    pub(super) fn find(name: &str) -> Option<Person> {
+        PEOPLE.into_iter().find(|person| person.name == name)
+    }
+
+    /// What a client hears that asked for these scopes.
+    pub(super) fn claims(self, scopes: &[String]) -> Map<String, Value> {
+        let has = |scope: &str| scopes.iter().any(|asked| asked == scope);
+        let mut claims = Map::new();
+        claims.insert("sub".into(), json!(self.name));
+        if has("profile") {
+            claims.insert("name".into(), json!(self.full_name));
+            claims.insert("preferred_username".into(), json!(self.name));
+        }
+        if has("email") {
+            claims.insert("email".into(), json!(format!("{}@sandbox.example.com", self.name)));
+        }
+        if has("groups") {
+            claims.insert("groups".into(), json!(Vec::from_iter(self.group)));
+        }
+        if self.group.is_some() {
+            claims.insert("org_id".into(), json!(ORGANISATION));
+        }
+        claims
+    }
+}
+
+pub(super) async fn list() -> Json<Value> {
+    Json(json!({"people": PEOPLE}))
+}
