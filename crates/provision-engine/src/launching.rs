@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use doors::launch::inventory::wire::{InventoryInstance, Termination};
 use doors::launch::{BASE, wire};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
@@ -170,6 +171,15 @@ impl Door {
         });
         // A page that leads to itself would be read for ever.
         Ok((page.data, next.filter(|next| after.is_none_or(|after| *next > after))))
+    }
+
+    /// One instance, and how far its end is.
+    pub(crate) async fn instance(&self, id: &str) -> Answered<InventoryInstance> {
+        self.call(self.request(Method::GET, &["inventory", id])?).await
+    }
+
+    pub(crate) async fn terminate(&self, id: &str) -> Answered<Termination> {
+        self.call(self.request(Method::DELETE, &["inventory", id])?).await
     }
 
     pub(crate) async fn pubkeys(&self, query: &[(&str, String)]) -> Answered<Page<wire::Pubkey>> {

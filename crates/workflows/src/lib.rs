@@ -8,6 +8,7 @@ pub mod overrides;
 pub mod runtime;
 pub mod serverless;
 pub mod source_check;
+pub mod termination;
 
 pub use self::drivers::Drivers;
 
@@ -29,4 +30,5 @@ pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
         .workflow(launch::plan(&drivers.launches))
         .workflow(notice::plan(&drivers.notices))
         .workflow(source_check::plan(&drivers.launches))
+        .workflow(termination::plan(&drivers.launches))
 }

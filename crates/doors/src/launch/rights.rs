@@ -35,7 +35,7 @@ pub enum Needs {
 pub enum Verb {
     Read,
     Write,
-    /// Cancels and retries, and makes nothing.
+    /// Cancels, retries and terminates, and makes nothing.
     Control,
 }
 
@@ -52,7 +52,7 @@ impl Verb {
 /// What launches are called where permissions are granted.
 pub(super) const RESERVATION: &str = "reservation";
 
-pub static RIGHTS: [Right; 38] = {
+pub static RIGHTS: [Right; 41] = {
     use Needs::{Identity, Nothing};
     const LAUNCH: Needs = Needs::MayLaunch(Verb::Read);
     const CONTROL: Needs = Needs::MayLaunch(Verb::Control);
@@ -91,9 +91,12 @@ pub static RIGHTS: [Right; 38] = {
         change(Method::POST, "/launches/{id}/retry", CONTROL, "launch.retry"),
         change(Method::POST, "/launches/{id}/cleanup", CONTROL, "launch.cleanup"),
         change(Method::POST, "/launches/{id}/detach", CONTROL, "launch.detach"),
+        change(Method::POST, "/launches/{id}/terminate", CONTROL, "launch.terminate"),
         change(Method::POST, "/launches/{id}/image-ready", Needs::Signature, "launch.image_ready"),
         change(Method::POST, "/image-ready", Needs::Signature, "launch.image_ready"),
         look("/inventory", Needs::May("inventory", Verb::Read)),
+        look("/inventory/{id}", Needs::May("inventory", Verb::Read)),
+        change(Method::DELETE, "/inventory/{id}", CONTROL, "instance.terminate"),
         look("/images", Needs::May("image", Verb::Read)),
         change(
             Method::POST,

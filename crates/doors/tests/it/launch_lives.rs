@@ -12,7 +12,7 @@ use crate::world::settings;
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPZPsG8crzYvNzP/Y4oJxlnKPqP3HLQPLhyMGbmJv9vR me";
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-async fn world() -> (LaunchWorld, i64) {
+pub(crate) async fn world() -> (LaunchWorld, i64) {
     let world = launch_world_with(settings(), |door| door.callback_secret = Some(SECRET.into())).await;
     world.engine.start(None).await.unwrap();
     world.turn("/image-builder/pace", &pace(40)).await;
@@ -33,12 +33,12 @@ fn build() -> Value {
     json!({"build": {"distribution": "rhel-9", "image_name": "web", "image_requests": [request]}})
 }
 
-fn parameters(key: i64) -> Value {
+pub(crate) fn parameters(key: i64) -> Value {
     json!({"source_id": "sandbox", "instance_type": "t3.small", "amount": 2, "pubkey_id": key})
 }
 
 /// Looks until it is over, by waiting for something new each time.
-async fn ended(world: &LaunchWorld, id: &str) -> Reply {
+pub(crate) async fn ended(world: &LaunchWorld, id: &str) -> Reply {
     let mut etag = String::new();
     for _ in 0..500 {
         let knock = world.knock("GET", &format!("/launches/{id}?wait=5s")).bearer(world.token(Role::Reader));

@@ -60,6 +60,7 @@ pub(crate) async fn launch_world_with(
     let engine = Engine::builder(store.clone(), clock.clone(), ring)
         .workflow(workflows::source_check::plan(&launches))
         .workflow(workflows::launch::plan(&launches))
+        .workflow(workflows::termination::plan(&launches))
         .build();
     let rbac = Arc::new(Granting::default());
     let mut door = LaunchDoor {

@@ -9,6 +9,7 @@ mod explain;
 mod launch_api;
 mod launch_description;
 mod launch_identity;
+mod launch_inventory;
 mod launch_lives;
 mod launch_people;
 mod launch_rights;

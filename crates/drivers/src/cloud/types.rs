@@ -209,6 +209,21 @@ pub struct Instance {
     pub reason: Option<String>,
 }
 
+impl Instance {
+    /// One that the cloud does not know any longer: it has been gone for a while.
+    pub fn forgotten(id: &str) -> Instance {
+        Instance {
+            id: id.to_owned(),
+            state: InstanceState::Terminated,
+            public_dns: None,
+            public_ipv4: None,
+            private_ipv4: None,
+            private_ipv6: None,
+            reason: Some("the cloud does not know it any longer".to_owned()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InstanceState {

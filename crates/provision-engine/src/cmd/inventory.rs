@@ -1,7 +1,9 @@
-//! `inventory`: every instance that was launched, with its state as the cloud has it now.
+//! `inventory`: every instance that was launched, with its state as the cloud has it now, and how to end one.
+
+mod terminate;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, Subcommand};
 use engine::{Clock, WallClock};
 use serde::Serialize;
 
@@ -35,12 +37,15 @@ const EXAMPLES: &str = "\
 Examples:
   provision-engine inventory
   provision-engine inventory --state running --region us-east-1
-  provision-engine inventory --csv > inventory.csv";
+  provision-engine inventory --csv > inventory.csv
+  provision-engine inventory terminate i-0123456789abcdef0";
 
 /// List every instance that was launched, oldest first, with its state as the cloud has it now
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct InventoryArgs {
+    #[command(subcommand)]
+    command: Option<InventoryCommand>,
     /// Only those at this provider
     #[arg(long, value_name = "PROVIDER", value_parser = providers())]
     provider: Option<String>,
@@ -64,6 +69,11 @@ pub(crate) struct InventoryArgs {
     csv: bool,
     #[command(flatten)]
     org: OrgArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum InventoryCommand {
+    Terminate(terminate::TerminateArgs),
 }
 
 impl InventoryArgs {
@@ -167,6 +177,9 @@ fn as_csv(items: &[Item]) -> String {
 
 pub(crate) async fn run(global: &Global, args: &InventoryArgs) -> Result<Exit> {
     let door = Door::find(global, &args.org)?;
+    if let Some(InventoryCommand::Terminate(args)) = &args.command {
+        return terminate::run(global, args, door).await;
+    }
     let (mut items, mut after) = (Vec::new(), None);
     loop {
         let (page, next) = door.inventory(after).await?;

@@ -15,7 +15,7 @@ use super::form::LaunchForm;
 use super::numbers::fresh_id;
 use super::params::{Asked, AskedImage, AskedParameters, ImageChoice, Params, Requester};
 use super::preflight::{ImageFacts, build};
-use super::record::LaunchRecord;
+use super::record::{ACTIVE_OF, LaunchRecord};
 use super::rejection::{Flaw, Rejection};
 use super::resolve::{Desk, Findings, no_builder};
 use super::settings::Launches;
@@ -104,8 +104,7 @@ async fn check_room(desk: &Desk<'_>, provider: ProviderKind) -> Result<(), Rejec
     })?;
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
-        tenant: Some(who.tenant()),
-        labels: vec![("state".to_owned(), vec!["active".to_owned()])],
+        labels: vec![(ACTIVE_OF.to_owned(), vec![who.tenant()])],
         limit: 1,
         counts: true,
         ..ResourceQuery::default()

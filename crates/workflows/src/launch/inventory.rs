@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use drivers::cloud::{Instance, InstanceState, Place, ProviderKind};
+use drivers::cloud::{Instance, Place, ProviderKind};
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{Engine, Resource, Timestamp};
 use tokio::sync::Semaphore;
@@ -90,6 +90,20 @@ pub async fn page(
     Ok(InventoryPage { items, next })
 }
 
+/// One instance of a launch, as a page would show it.
+pub async fn one(
+    launches: &Launches,
+    engine: &Engine,
+    who: &Requester,
+    row: &ResourceRow,
+    instance_id: &str,
+) -> Result<Option<Item>, Rejection> {
+    let mut items = items_of(row, &numbers::read(row)?);
+    items.retain(|item| item.instance.as_ref().is_some_and(|seen| seen.instance.id == instance_id));
+    look(launches, engine, who, &mut items).await;
+    Ok(items.pop())
+}
+
 async fn rows(
     engine: &Engine,
     who: &Requester,
@@ -163,7 +177,10 @@ async fn look(launches: &Launches, engine: &Engine, who: &Requester, items: &mut
     for item in items {
         let Some(found) = spot(item).and_then(|spot| live.get(&spot)) else { continue };
         if let Some(seen) = &mut item.instance {
-            seen.instance = found.get(&seen.instance.id).cloned().unwrap_or_else(|| lost(&seen.instance));
+            seen.instance = found
+                .get(&seen.instance.id)
+                .cloned()
+                .unwrap_or_else(|| Instance::forgotten(&seen.instance.id));
             (seen.live, seen.checked_at) = (true, now);
         }
     }
@@ -185,17 +202,4 @@ async fn describe(
     let place = Place { account: &account, region, session: &session };
     let found = provider.describe(&place, ids).await.ok()?;
     Some(found.into_iter().map(|instance| (instance.id.clone(), instance)).collect())
-}
-
-/// An instance that the cloud does not know any longer has been gone for a while.
-fn lost(before: &Instance) -> Instance {
-    Instance {
-        id: before.id.clone(),
-        state: InstanceState::Terminated,
-        public_dns: None,
-        public_ipv4: None,
-        private_ipv4: None,
-        private_ipv6: None,
-        reason: Some("the cloud does not know it any longer".to_owned()),
-    }
 }

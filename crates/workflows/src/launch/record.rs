@@ -1,14 +1,20 @@
 //! The record of a launch: what lists show, what others look for, and the notice that is still to be sent.
 
-use drivers::cloud::{Architecture, ProviderKind};
+use drivers::cloud::{Architecture, Instance, ProviderKind};
 use engine::Timestamp;
 use engine::prelude::*;
 use uuid::Uuid;
 
 use super::params::{ImageChoice, Params, PlainParameters, Requester};
 use super::profile::{Profile, Surface};
-use super::state::State;
+use super::state::{State, Tracked};
 use super::status::Stage;
+
+/// The label of launches that are under way, with their organisation: what one of them has is counted without a look at
+/// those of all others.
+pub(super) const ACTIVE_OF: &str = "active_of";
+/// The label of a launch for each instance that it made.
+pub(crate) const INSTANCE: &str = "instance";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LaunchRecord {
@@ -122,6 +128,23 @@ impl LaunchRecord {
         format!("launch:{}:image", launch.simple())
     }
 
+    /// One of its instances is gone since the launch ended. `false` when the record says so already.
+    pub(crate) fn lost(&mut self, gone: &Instance, at: Timestamp) -> bool {
+        let all = &mut self.state.instances;
+        let Some(tracked) = all.iter_mut().find(|tracked| tracked.instance.id == gone.id) else {
+            return false;
+        };
+        if tracked.instance == *gone {
+            return false;
+        }
+        *tracked = Tracked { instance: gone.clone(), seen_at: at };
+        // Nothing of a launch that is over can use the key, but for instances.
+        if !self.state.has_instances() {
+            self.state.key_claim = None;
+        }
+        true
+    }
+
     pub fn compose(&self) -> Option<Uuid> {
         match (&self.state.build, &self.image) {
             (Some(build), _) => Some(build.compose),
@@ -153,6 +176,9 @@ impl Resource for LaunchRecord {
     fn labels(&self) -> Vec<(&'static str, String)> {
         let mut labels =
             vec![("provider", self.provider.as_str().to_owned()), ("state", self.stage.label().to_owned())];
+        if !self.stage.is_over() {
+            labels.push((ACTIVE_OF, self.requester.tenant()));
+        }
         for (surface, label) in [
             (Surface::Images, "on_images"),
             (Surface::Wizard, "on_wizard"),
@@ -171,9 +197,10 @@ impl Resource for LaunchRecord {
         if let Some(claim) = &self.state.key_claim {
             labels.push(("key", claim.clone()));
         }
-        if self.state.has_instances() {
+        if !self.state.instances.is_empty() {
             labels.push(("instances", "yes".to_owned()));
         }
+        labels.extend(self.state.instances.iter().map(|tracked| (INSTANCE, tracked.instance.id.clone())));
         labels
     }
 

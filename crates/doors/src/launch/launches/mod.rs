@@ -10,5 +10,6 @@ mod image;
 pub(super) mod list;
 pub(super) mod parameters;
 pub(super) mod retry;
+pub(super) mod terminate;
 pub(in crate::launch) mod wait;
 pub mod wire;

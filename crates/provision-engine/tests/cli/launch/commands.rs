@@ -47,6 +47,28 @@ fn an_image_of_the_cloud_is_launched_and_every_list_shows_it() {
 }
 
 #[test]
+fn machines_are_terminated_when_that_is_meant() {
+    let stage = Stage::open();
+    stage.expect(0, &[&["launch", "--image", AMI, "--count", "3", "--wait"], &HOW[..]].concat());
+    let listed = stage.expect(0, &["inventory", "-o", "name"]).out;
+    let ids: Vec<&str> = listed.lines().collect();
+    assert!(stage.expect(1, &["inventory", "terminate", ids[0]]).err.contains("give --yes"));
+    assert_eq!(stage.standing("ec2/instance"), 3);
+    let gone = stage.expect(0, &["inventory", "terminate", ids[0], ids[1], "--yes", "--wait"]);
+    assert_eq!(gone.out.matches("terminated").count(), 2, "{gone:?}");
+    assert_eq!(stage.standing("ec2/instance"), 1);
+    let again = stage.expect(0, &["inventory", "terminate", ids[0], "--yes", "-o", "name"]);
+    assert_eq!(again.out.trim(), ids[0]);
+    let mixed = stage.expect(1, &["inventory", "terminate", "i-0", ids[2], "--yes", "--wait"]);
+    assert!(mixed.err.contains("i-0:") && mixed.out.contains(ids[2]), "{mixed:?}");
+    assert_eq!(stage.standing("ec2/instance"), 0, "the one that is there goes all the same");
+    let states = stage.json(&["inventory"]);
+    let states = states["items"].as_array().unwrap().iter().map(|item| &item["state"]);
+    assert!(states.eq([&json!("terminated"); 3]), "the inventory shows what has been");
+    stage.close();
+}
+
+#[test]
 fn an_image_is_built_launched_and_launched_again() {
     let stage = Stage::open();
     let build = ["--distribution", "rhel-9", "--package", "vim", "--image-name", "web", "--wait"];

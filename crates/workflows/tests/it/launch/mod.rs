@@ -13,5 +13,6 @@ mod profiles;
 mod retreat;
 mod site;
 mod storm;
+mod terminate;
 mod to_running;
 mod trials;

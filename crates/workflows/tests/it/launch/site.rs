@@ -21,6 +21,7 @@ use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::View;
 use workflows::launch::{self, LAUNCH, LaunchSettings, Launches};
 use workflows::notice::{self, Notices};
+use workflows::termination;
 
 pub(crate) struct Site {
     sandbox: Sandbox,
@@ -85,6 +86,7 @@ impl Site {
         House::plan(Arc::clone(store), Arc::new(WallClock))
             .workflow(launch::plan(&self.launches))
             .workflow(notice::plan(&Notices::none()))
+            .workflow(termination::plan(&self.launches))
     }
 
     pub(crate) async fn house(&self) -> House {

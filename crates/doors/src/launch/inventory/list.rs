@@ -2,17 +2,17 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_TYPE, LINK};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workflows::launch::inventory::{self, Item, LIMIT_MAX};
 
-use super::launches::wire::InstanceDetail;
-use super::principal::Principal;
-use super::query::Asked;
-use super::refused::Refused;
-use super::{BASE, Desk};
+use super::super::launches::wire::{Instance, InstanceDetail};
+use super::super::principal::Principal;
+use super::super::query::Asked;
+use super::super::refused::Refused;
+use super::super::{BASE, Desk};
 
 /// A page of the inventory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -49,7 +49,7 @@ pub struct InventoryItem {
 impl From<Item> for InventoryItem {
     fn from(item: Item) -> InventoryItem {
         let seen = item.instance;
-        let instance = seen.as_ref().map(|seen| super::launches::wire::Instance::from(&seen.instance));
+        let instance = seen.as_ref().map(|seen| Instance::from(&seen.instance));
         InventoryItem {
             launch_id: item.launch,
             reservation_id: item.number,
@@ -78,7 +78,8 @@ impl From<Item> for InventoryItem {
     params(("after" = Option<i64>, Query, description = "The number of the last launch of the page before."),
            ("limit" = Option<u32>, Query, maximum = 100, description = "How many launches a page goes through."),
            ("format" = Option<String>, Query, description = "`json` or `csv`.")),
-    responses((status = OK, body = Inventory, description = "A page."))
+    responses((status = OK, body = Inventory, description = "A page.",
+               headers(("Link" = String, description = "The next page of a table, where there is one."))))
 )]
 pub(in crate::launch) async fn list_inventory(
     State(desk): State<Desk>,
@@ -93,16 +94,20 @@ pub(in crate::launch) async fn list_inventory(
     let after = number("after")?;
     let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT_MAX);
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);
+    let is_csv = match asked.text("format")? {
+        Some("csv") => true,
+        None | Some("json") => false,
+        Some(_) => return Err(Refused::invalid("format", "it must be json or csv")),
+    };
     let page = inventory::page(launches, engine, &principal.requester, after, limit).await?;
     let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();
-    match asked.text("format")? {
-        Some("csv") => Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&data)).into_response()),
-        None | Some("json") => {
-            let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}"));
-            Ok(Json(Inventory { data, next: next.unwrap_or_default() }).into_response())
-        }
-        Some(_) => Err(Refused::invalid("format", "it must be json or csv")),
+    let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}"));
+    if !is_csv {
+        return Ok(Json(Inventory { data, next: next.unwrap_or_default() }).into_response());
     }
+    // A table has no place for it.
+    let link = next.map(|next| [(LINK, format!("<{next}&format=csv>; rel=\"next\""))]);
+    Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8")], link, csv(&data)).into_response())
 }
 
 fn csv(items: &[InventoryItem]) -> String {

@@ -1,0 +1,43 @@
+//! `POST /launches/{id}/terminate`
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use workflows::launch::record::LaunchRecord;
+use workflows::termination;
+
+use super::super::Desk;
+use super::super::inventory::terminate;
+use super::super::inventory::wire::Terminations;
+use super::super::principal::Principal;
+use super::super::query::Name;
+use super::super::refused::Refused;
+use super::super::rights::Verb;
+use super::find::find;
+use crate::audit::about;
+
+/// Terminates all machines of a launch that is over. To ask again is to ask for the same.
+#[utoipa::path(
+    post, path = "/launches/{id}/terminate", tag = "launches", operation_id = "terminate_launch",
+    params(("id" = String, Path, description = "The id or the number of the launch.")),
+    responses(
+        (status = ACCEPTED, body = Terminations, description = "It is asked; each machine shows when it is done."),
+        (status = CONFLICT, body = super::super::wire::Error,
+         description = "The launch is under way: `launch_under_way`."),
+    )
+)]
+pub(in crate::launch) async fn terminate_launch(
+    State(desk): State<Desk>,
+    principal: Principal,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Refused> {
+    let launch = find(&desk, &principal, &name, Verb::Control).await?.view.record.launch;
+    let row = desk.hall.engine.resource(&LaunchRecord::resource(launch)).await?;
+    let row = row.ok_or_else(|| Refused::not_found("launch"))?;
+    let mut data = Vec::new();
+    for machine in termination::machines(&row)? {
+        data.push(terminate::ask(&desk, &principal, &machine).await?);
+    }
+    Ok((StatusCode::ACCEPTED, about(&launch), Json(Terminations { data })))
+}
