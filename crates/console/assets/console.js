@@ -53,6 +53,8 @@ document.addEventListener('submit', (event) => {
   yes.addEventListener('click', () => {
     dialog.close();
     form.dataset.confirmed = 'yes';
+    const said = Object.assign(document.createElement('input'), { type: 'hidden', name: 'confirmed', value: 'yes' });
+    form.append(said);
     form.requestSubmit(event.submitter);
   });
   dialog.showModal();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use doors::{Inside, Meter};
+use doors::{CodeFlow, Inside, Meter};
 use engine::PeopleStore;
 
 use crate::pulse::Pulse;
@@ -14,6 +14,8 @@ pub struct Console {
     pub inside: Inside,
     pub people: Arc<dyn PeopleStore>,
     pub meter: Arc<Meter>,
+    /// Where people may sign in who have no password here.
+    pub code_flow: Option<Arc<CodeFlow>>,
     pub settings: ConsoleSettings,
 }
 
@@ -50,6 +52,7 @@ impl Default for ConsoleSettings {
 pub(crate) struct Hub {
     pub(crate) inside: Inside,
     pub(crate) people: Arc<dyn PeopleStore>,
+    pub(crate) code_flow: Option<Arc<CodeFlow>>,
     pub(crate) settings: ConsoleSettings,
     pub(crate) pulse: Pulse,
 }
@@ -59,9 +62,9 @@ pub(crate) type Desk = Arc<Hub>;
 
 impl Hub {
     pub(crate) fn new(console: Console) -> Desk {
-        let Console { inside, people, meter, settings } = console;
+        let Console { inside, people, meter, code_flow, settings } = console;
         let pulse = Pulse::start(&inside, meter);
-        Arc::new(Hub { inside, people, settings, pulse })
+        Arc::new(Hub { inside, people, code_flow, settings, pulse })
     }
 
     /// Whether browsers reach us over https, as far as we were told.

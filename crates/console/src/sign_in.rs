@@ -3,6 +3,7 @@
 mod enter;
 mod form;
 mod leave;
+mod provider;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -13,5 +14,7 @@ pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/sign-in", get(form::show).post(enter::with_password))
         .route("/console/sign-in/token", post(enter::with_token))
+        .route("/console/sign-in/provider", get(provider::leave))
+        .route("/console/sign-in/provider/callback", get(provider::come_back))
         .route("/console/sign-out", post(leave::sign_out))
 }

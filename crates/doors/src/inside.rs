@@ -10,10 +10,11 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use engine::secret::{ExposeSecret, SecretString};
-use engine::{Engine, OperationId, Role};
+use engine::{AuditRow, Engine, OperationId, Role};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use crate::audit;
 use crate::auth::{Caller, Denied, identify};
 use crate::hall::Shared;
 pub use crate::operations::watchers::Watch;
@@ -56,6 +57,19 @@ impl Inside {
     /// Who stands behind a token that a person typed in.
     pub async fn identify(&self, token: &SecretString) -> Result<Caller, Denied> {
         identify(&self.hall, token.expose_secret()).await
+    }
+
+    /// A row of the audit log about what happens before a door is reached: somebody signs in, or tries to.
+    pub async fn write_down(&self, who: &str, action: &str, target: &str, result: &str) {
+        let row = AuditRow {
+            at: self.hall.engine.now(),
+            who: who.to_owned(),
+            action: action.to_owned(),
+            target: target.to_owned(),
+            result: result.to_owned(),
+            request: String::new(),
+        };
+        audit::write(&self.hall, row).await;
     }
 
     /// A place among those who are told when an operation has news; `None` when all are taken.

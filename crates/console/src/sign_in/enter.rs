@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
-use doors::Denied;
+use doors::{Denied, SignInError, SignInLimits, sign_in};
 use engine::secret::SecretString;
 use engine::store::StoreError;
 use engine::{Proof, Role};
@@ -13,25 +13,64 @@ use super::form::form;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
+use crate::parts::span;
 use crate::{cookie, path, visitor};
 
+/// Somebody who proved who they are.
+pub(super) struct Entering {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) org: Option<String>,
+    pub(super) proof: Proof,
+}
+
 pub(super) async fn with_password(State(desk): State<Desk>, headers: HeaderMap, fields: Fields) -> Response {
-    let again = |status, error: String| {
-        form(&desk, &headers, status, fields.text("back"), fields.text("name"), Some(error))
-    };
-    again(StatusCode::UNAUTHORIZED, "Passwords are not known yet.".to_owned())
+    let (name, back) = (fields.text("name"), fields.text("back"));
+    let again = |status, error: String| form(&desk, &headers, status, back, name, Some(error));
+    let password = SecretString::from(fields.raw("password"));
+    let limits = SignInLimits { attempts: desk.settings.attempts, lock: desk.settings.locked };
+    let now = desk.inside.engine().now();
+    match sign_in(&*desk.people, name, &password, limits, now).await {
+        Ok(user) => {
+            let who = Entering { name: user.name, role: user.role, org: None, proof: Proof::Password };
+            welcome(&desk, who, back).await
+        }
+        Err(SignInError::Wrong) => {
+            desk.inside.write_down(shown(name), "session.begin", "password", "401 wrong").await;
+            again(StatusCode::UNAUTHORIZED, "The user or the password is wrong.".to_owned())
+        }
+        Err(SignInError::Locked { until }) => {
+            desk.inside.write_down(shown(name), "session.begin", "password", "429 locked").await;
+            let error = format!(
+                "There were too many wrong passwords. Try again in {}, or ask an admin for a new one.",
+                span(until.since(now))
+            );
+            again(StatusCode::TOO_MANY_REQUESTS, error)
+        }
+        Err(SignInError::Store(error)) => again(StatusCode::SERVICE_UNAVAILABLE, not_now(&error)),
+    }
+}
+
+/// A name that could be one. Anything else may be a password in the wrong place.
+fn shown(name: &str) -> &str {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.len() <= 64 && name.chars().all(is_name) { name } else { "(not a name)" }
 }
 
 /// Whoever has a token may look at what it may do.
 pub(super) async fn with_token(State(desk): State<Desk>, headers: HeaderMap, fields: Fields) -> Response {
-    let again = |status, error: String| form(&desk, &headers, status, fields.text("back"), "", Some(error));
+    let back = fields.text("back");
+    let again = |status, error: String| form(&desk, &headers, status, back, "", Some(error));
     let token = SecretString::from(fields.text("token"));
     match desk.inside.identify(&token).await {
         Ok(caller) if caller.role == Role::Broker => {
             let error = "This token is for a platform. Use one with another role.";
             again(StatusCode::FORBIDDEN, error.to_owned())
         }
-        Ok(caller) => welcome(&desk, &caller.name, caller.role, Proof::Token, fields.text("back")).await,
+        Ok(caller) => {
+            let who = Entering { name: caller.name, role: caller.role, org: None, proof: Proof::Token };
+            welcome(&desk, who, back).await
+        }
         Err(Denied::Refused(_)) => {
             let error = "This token is not known here, or it has expired. The file admin.token in the data \
                          directory of the server holds one.";
@@ -42,20 +81,24 @@ pub(super) async fn with_token(State(desk): State<Desk>, headers: HeaderMap, fie
 }
 
 /// A session, and the page that somebody wanted to see.
-async fn welcome(desk: &Hub, name: &str, role: Role, proof: Proof, back: &str) -> Response {
-    let begun = visitor::begin(desk, name, role, None, proof).await;
-    match begun {
+pub(super) async fn welcome(desk: &Hub, who: Entering, back: &str) -> Response {
+    let Entering { name, role, org, proof } = who;
+    match visitor::begin(desk, &name, role, org, proof).await {
         Ok(secret) => {
+            desk.inside.write_down(&name, "session.begin", proof.as_str(), "303").await;
             let home = if role < Role::Reader { "/console/launches" } else { path::HOME };
             let back = path::back(back);
             let mut response = see_other(if back == path::HOME { home } else { back });
             let kept = cookie::write(cookie::SESSION, &secret, Some(desk.settings.session), desk.is_https());
-            response.headers_mut().append(SET_COOKIE, kept);
-            response.headers_mut().append(SET_COOKIE, cookie::forget(cookie::VISIT, desk.is_https()));
+            let done = [cookie::VISIT, cookie::FLOW].map(|name| cookie::forget(name, desk.is_https()));
+            for value in [kept].into_iter().chain(done) {
+                response.headers_mut().append(SET_COOKIE, value);
+            }
             response
         }
         Err(error) => {
-            form(desk, &HeaderMap::new(), StatusCode::SERVICE_UNAVAILABLE, back, name, Some(not_now(&error)))
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            form(desk, &HeaderMap::new(), status, back, &name, Some(not_now(&error)))
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct SignIn {
     name: String,
     error: Option<String>,
     flash: Option<Flash>,
-    is_sandbox: bool,
+    has_provider: bool,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +54,7 @@ pub(super) fn form(
         name: name.to_owned(),
         error,
         flash: Flash::read(headers),
-        is_sandbox: desk.settings.is_sandbox,
+        has_provider: desk.code_flow.is_some(),
     };
     let mut response = html(status, &page);
     response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, desk.is_https()));
