@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use doors::{Bearers, DoorSettings, Doors, Meter, wire};
+use doors::{Bearers, CodeFlow, DoorSettings, Doors, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{MemoryStore, Store};
@@ -50,6 +50,9 @@ pub(crate) struct House {
     pub(crate) sandbox_url: Option<String>,
     pub(crate) nebula: Nebula,
     pub(crate) cloud: Cloud,
+    /// How people sign in at an identity provider, where there is one.
+    #[expect(dead_code, reason = "for the console")]
+    pub(crate) code_flow: Option<Arc<CodeFlow>>,
     catalog: Arc<Catalog>,
     bearers: Option<Arc<dyn Bearers>>,
 }
@@ -69,12 +72,26 @@ impl House {
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
         let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
         let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
+        let code_flow = runtimes::code_flow(config, url.as_deref())?;
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, cloud, catalog, bearers })
+        let sandbox_url = url;
+        Ok(House {
+            engine,
+            access,
+            ring,
+            keys,
+            sandbox,
+            sandbox_url,
+            nebula,
+            cloud,
+            code_flow,
+            catalog,
+            bearers,
+        })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.

@@ -260,6 +260,13 @@ const SETTINGS: &[Setting] = &[
         "The audience that those tokens must name."),
     set("osb.oidc.scope", Is("broker:write"), Kind::Text,
         "The scope that those tokens must have for the broker."),
+    set("osb.oidc.client_id", Nothing, Kind::Text,
+        "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
+         sign in there."),
+    set("osb.oidc.client_secret_file", Nothing, Kind::Path,
+        "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
+    set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
+        "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
     set("compat.keb", Is("false"), Kind::Switch,
         "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
          specification."),
