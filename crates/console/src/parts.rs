@@ -3,9 +3,15 @@
 mod chip;
 mod icon;
 mod pager;
+mod patches;
+mod prose;
+mod resource;
 mod when;
 
 pub(crate) use chip::{Chip, Tone};
 pub(crate) use icon::Icon;
 pub(crate) use pager::Pager;
+pub(crate) use patches::{Patches, appended};
+pub(crate) use prose::Prose;
+pub(crate) use resource::Resource;
 pub(crate) use when::{When, span};

@@ -15,6 +15,7 @@ use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
 use crate::osb::OsbSettings;
 use crate::serverless::ServerlessDoor;
+use crate::upkeep::Upkeep;
 
 /// Everything the doors need to open.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub struct Doors {
     pub serverless: Option<ServerlessDoor>,
     /// How machines are launched; without it they are not.
     pub launch: Option<LaunchDoor>,
+    /// What may be shown of the process itself.
+    pub upkeep: Upkeep,
     /// Cancelled when the process stops: event streams end then, so that connections can close.
     pub closing: CancellationToken,
 }
@@ -77,6 +80,7 @@ pub(crate) struct Hall {
     pub(crate) bearers: Option<Arc<dyn Bearers>>,
     pub(crate) serverless: Option<ServerlessDoor>,
     pub(crate) launch: Option<LaunchDoor>,
+    pub(crate) upkeep: Upkeep,
     pub(crate) closing: CancellationToken,
     pub(crate) tokens: TokenCache,
     pub(crate) watchers: Watchers,
@@ -87,8 +91,19 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors { engine, access, people, meter, settings, catalog, bearers, serverless, launch, closing } =
-            doors;
+        let Doors {
+            engine,
+            access,
+            people,
+            meter,
+            settings,
+            catalog,
+            bearers,
+            serverless,
+            launch,
+            upkeep,
+            closing,
+        } = doors;
         let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
         let tokens = TokenCache::default();
         Arc::new(Hall {
@@ -102,6 +117,7 @@ impl Hall {
             bearers,
             serverless,
             launch,
+            upkeep,
             closing,
             tokens,
             watchers,

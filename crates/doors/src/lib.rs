@@ -32,6 +32,7 @@ mod runtimes;
 mod sentence;
 pub mod serverless;
 pub mod tokens;
+mod upkeep;
 pub mod wire;
 
 pub use auth::{Bearers, Caller, Denied, Member};
@@ -46,3 +47,4 @@ pub use router::{open, router};
 pub use runtimes::sweep::{Swept, keep_sweeping, sweep};
 pub use sentence::describe;
 pub use tokens::ensure_admin;
+pub use upkeep::{KeyKeeper, System, Upkeep};

@@ -24,7 +24,7 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 43] = {
+pub static RIGHTS: [Right; 47] = {
     use Needs::{Nothing, ReaderUnlessPublic};
     const LAUNCHER: Needs = Needs::Role(Role::Launcher);
     const READER: Needs = Needs::Role(Role::Reader);
@@ -65,6 +65,10 @@ pub static RIGHTS: [Right; 43] = {
         change(Method::DELETE, "/sessions/{id}", ADMIN, "session.end"),
         change(Method::PUT, "/me/password", LAUNCHER, "password.change"),
         look("/audit", ADMIN),
+        look("/settings", ADMIN),
+        look("/systems", READER),
+        look("/keys", ADMIN),
+        change(Method::POST, "/keys/rotate", ADMIN, "key.rotate"),
         look("/healthz", Nothing),
         look("/readyz", Nothing),
         look("/metrics", ReaderUnlessPublic),

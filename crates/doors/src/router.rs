@@ -21,6 +21,7 @@ use crate::launch::X_RH_IDENTITY;
 use crate::problem::Problem;
 use crate::{
     audit, errors, health, launch, metrics, openapi, operations, osb, people, runtimes, serverless, tokens,
+    upkeep,
 };
 
 /// All doors, ready to be served.
@@ -88,6 +89,10 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(people::sessions::end_session))
         .routes(routes!(people::my_password::change_my_password))
         .routes(routes!(audit::audit_log))
+        .routes(routes!(upkeep::settings::list_settings))
+        .routes(routes!(upkeep::systems::list_systems))
+        .routes(routes!(upkeep::keys::list_keys))
+        .routes(routes!(upkeep::keys::rotate_keys))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))

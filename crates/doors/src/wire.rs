@@ -9,6 +9,7 @@ mod operation;
 mod people;
 mod problem;
 mod runtime;
+mod upkeep;
 mod workflow;
 
 use std::fmt;
@@ -36,6 +37,7 @@ pub use runtime::{
     RuntimeInfoStatus, RuntimeOperation, RuntimeOperations, RuntimePage, RuntimeQuery, RuntimeState,
     RuntimeStatus, Started,
 };
+pub use upkeep::{Key, KeyList, Setting, SettingList, System, SystemList, SystemState};
 pub use workflow::{Workflow, WorkflowList, WorkflowStep};
 
 /// A moment, written as RFC 3339 in UTC.

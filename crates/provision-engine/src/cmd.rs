@@ -43,7 +43,7 @@ use crate::serverless::DoorError;
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let global = &cli.global;
     match &cli.command {
-        Command::Demo(_) => in_runtime(demo::run(global)),
+        Command::Demo(args) => in_runtime(demo::run(global, args)),
         Command::Serve(args) => in_runtime(serve::run(global, args)),
         Command::Start(args) => background::start(global, args),
         Command::Stop(args) => background::stop(global, args),

@@ -8,6 +8,7 @@ mod nobody;
 mod rehearsal;
 mod runtimes;
 mod serverless;
+mod upkeep;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +16,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use console::{Console, ConsoleSettings};
-use doors::{Bearers, DoorSettings, Doors, Meter, wire};
+use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{MemoryStore, Store};
-use engine::{AccessStore, Engine, EngineBuilder, RetryPolicy, Settings, WallClock};
+use engine::{AccessStore, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use workflows::Drivers;
@@ -43,6 +44,7 @@ pub(crate) use serverless::Nebula;
 pub(crate) struct House {
     pub(crate) engine: Engine,
     pub(crate) access: Arc<dyn AccessStore>,
+    pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) ring: SharedRing,
     pub(crate) keys: Keys,
     /// The far sides that live in this process.
@@ -51,6 +53,8 @@ pub(crate) struct House {
     pub(crate) sandbox_url: Option<String>,
     pub(crate) nebula: Nebula,
     pub(crate) cloud: Cloud,
+    /// How people sign in at an identity provider, where there is one.
+    code_flow: Option<Arc<CodeFlow>>,
     catalog: Arc<Catalog>,
     bearers: Option<Arc<dyn Bearers>>,
 }
@@ -58,7 +62,7 @@ pub(crate) struct House {
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
     pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
-        let Database { store, access } = Database::open(&config.store).await?;
+        let Database { store, access, people } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access);
         let ring = SharedRing::new(keys.open().await?);
         let stands_in = serverless::sandbox_stands_in(config).await;
@@ -70,12 +74,27 @@ impl House {
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
         let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
         let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
+        let code_flow = runtimes::code_flow(config, url.as_deref())?;
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, cloud, catalog, bearers })
+        let sandbox_url = url;
+        Ok(House {
+            engine,
+            access,
+            people,
+            ring,
+            keys,
+            sandbox,
+            sandbox_url,
+            nebula,
+            cloud,
+            code_flow,
+            catalog,
+            bearers,
+        })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -84,10 +103,11 @@ impl House {
         config: &Config,
         meter: &Arc<Meter>,
         closing: &CancellationToken,
-    ) -> Result<Router> {
-        let (router, inside) = doors::open(Doors {
+    ) -> Result<(Router, Inside)> {
+        Ok(doors::open(Doors {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
+            people: Arc::clone(&self.people),
             meter: Arc::clone(meter),
             settings: DoorSettings {
                 body_limit_bytes: config.server.body_limit_bytes,
@@ -98,20 +118,33 @@ impl House {
             },
             catalog: Some(Arc::clone(&self.catalog)),
             bearers: self.bearers.clone(),
-            serverless: self.nebula.door(config),
+            serverless: self.nebula.door(config)?,
             launch: self.cloud.door(config)?,
+            upkeep: upkeep::of(self, config)?,
             closing: closing.clone(),
-        });
-        let console = console::router(Console {
-            inside,
-            people: Arc::new(MemoryStore::new()),
-            meter: Arc::clone(meter),
-            settings: ConsoleSettings {
-                is_sandbox: self.sandbox_url.is_some(),
-                ..ConsoleSettings::default()
-            },
-        });
-        Ok(router.merge(console))
+        }))
+    }
+
+    /// The pages for people, beside the doors. `None` where nobody wants them.
+    pub(crate) fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
+        let given = &config.console;
+        let settings = ConsoleSettings {
+            public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
+            idle: given.idle.get(),
+            session: given.session.get(),
+            attempts: given.attempts,
+            locked: given.lock.get(),
+            is_sandbox: self.sandbox_url.is_some(),
+        };
+        given.enabled.then(|| {
+            console::router(Console {
+                inside,
+                people: Arc::clone(&self.people),
+                meter: Arc::clone(meter),
+                code_flow: self.code_flow.clone(),
+                settings,
+            })
+        })
     }
 }
 

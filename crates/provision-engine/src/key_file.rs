@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use engine::secret::KeyRing;
@@ -71,6 +72,10 @@ impl KeyFile {
 
     fn write(&self, ring: &KeyRing) -> io::Result<()> {
         replace_file(&self.path, ring.to_text().as_bytes())
+    }
+
+    pub(crate) fn changed_at(&self) -> Option<SystemTime> {
+        fs::metadata(&self.path).ok()?.modified().ok()
     }
 
     pub(crate) fn version(&self) -> Option<Version> {

@@ -99,6 +99,7 @@ pub(crate) async fn launch_world_with(
         bearers: Some(Arc::new(Issuer)),
         serverless: None,
         launch: Some(door),
+        upkeep: doors::Upkeep::default(),
         closing: CancellationToken::new(),
     });
     LaunchWorld { sandbox, engine, store, clock, rbac, router, tokens }

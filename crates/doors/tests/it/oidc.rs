@@ -299,6 +299,7 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
         bearers: Some(bearers),
         serverless: None,
         launch: None,
+        upkeep: doors::Upkeep::default(),
         closing: base.closing.clone(),
     });
     World { router, ..base }

@@ -78,6 +78,7 @@ pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
         bearers: None,
         serverless: None,
         launch: None,
+        upkeep: doors::Upkeep::default(),
         closing: CancellationToken::new(),
     };
     let issued = tokens::issue(&*store, "cf", Role::Broker, clock.now(), None).await.unwrap();

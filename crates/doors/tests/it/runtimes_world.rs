@@ -114,6 +114,7 @@ pub(crate) async fn runtimes() -> Runtimes {
         bearers: None,
         serverless: None,
         launch: None,
+        upkeep: doors::Upkeep::default(),
         closing: base.closing.clone(),
     });
     Runtimes { world: World { engine, router, ..base }, script }

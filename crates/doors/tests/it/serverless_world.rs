@@ -101,6 +101,7 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
         bearers: None,
         serverless: Some(door),
         launch: None,
+        upkeep: doors::Upkeep::default(),
         closing: closing.clone(),
     };
     let router = doors::router(doors);

@@ -90,6 +90,7 @@ pub(crate) async fn sleeping_world_with(settings: DoorSettings) -> World {
         bearers: None,
         serverless: None,
         launch: None,
+        upkeep: doors::Upkeep::default(),
         closing: closing.clone(),
     };
     let now = clock.now();

@@ -2,12 +2,14 @@
 
 mod launch;
 mod ledger;
+mod open;
 mod play;
 mod runtimes;
 mod serverless;
 mod stage;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +30,7 @@ use crate::logs;
 use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
 use crate::signals::Signals;
 use ledger::{Expected, Ledger};
+use open::Place;
 use play::{Ending, Play};
 use workflows::launch::LAUNCH;
 use workflows::runtime::PROVISION;
@@ -39,16 +42,24 @@ const GREETING: &str = "demo.hello";
 const EXAMPLES: &str = "\
 Examples:
   provision-engine demo
+  provision-engine demo --serve
   provision-engine demo -o json
   provision-engine demo --log-level debug";
 
 /// See everything at work in a few seconds: success, faults that heal, failure that is undone, runtimes, functions,
 /// images that are built and launched
 ///
-/// Nothing is left behind, and no configuration is read.
+/// Nothing is left behind, and no configuration is read. With `--serve` the console stays open until Ctrl-C.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub(crate) struct DemoArgs {}
+pub(crate) struct DemoArgs {
+    /// Leave the console open afterwards, to look at what happened and to try more
+    #[arg(long)]
+    serve: bool,
+    /// Where the console is; without it 127.0.0.1:1337, or any free port
+    #[arg(long, value_name = "ADDR", requires = "serve")]
+    listen: Option<SocketAddr>,
+}
 
 /// What became of one operation.
 #[derive(Debug, Serialize)]
@@ -133,11 +144,15 @@ impl Report {
     }
 }
 
-pub(crate) async fn run(global: &Global) -> Result<Exit> {
+pub(crate) async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let config = config(dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
+    let place = match args.serve {
+        true => Some(Place::take(args.listen, config.server.listen).await?),
+        false => None,
+    };
     let meter = Arc::new(Meter::new());
     let house = House::open(&config, &meter).await?;
     let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };
@@ -152,13 +167,21 @@ pub(crate) async fn run(global: &Global) -> Result<Exit> {
         name = signals.next() => bail!("stopped by {name}"),
     };
     let report = Report { operations, ledger: Ledger::read(&sandbox).await? };
-    house.engine.stop(config.engine.stop_grace.get()).await;
+    if place.is_none() {
+        house.engine.stop(config.engine.stop_grace.get()).await;
+    }
     output::print(global.output, &report)?;
     if let Some(complaint) = report.complaint() {
         bail!("the demonstration did not go as it should: {complaint}");
     }
     note(report.ledger.proof(report.succeeded(GREETING).len()));
-    note(how_to_go_on());
+    let Some(place) = place else {
+        note(how_to_go_on());
+        return Ok(Exit::GOOD);
+    };
+    drop((platform, launcher));
+    place.open(&house, &config, &meter, &mut signals).await?;
+    house.engine.stop(config.engine.stop_grace.get()).await;
     Ok(Exit::GOOD)
 }
 
@@ -188,6 +211,7 @@ fn how_to_go_on() -> String {
     let program = std::env::args().next().unwrap_or_else(|| "provision-engine".to_owned());
     format!(
         "\nhow to go on:\n  \
+           {program} demo --serve\n  \
            {program} serve --sandbox\n  \
            {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
            PROVISION_ENGINE_ONE_PASSWORD=cognitpass {program} serverless create --faas Function --user cognit --wait\n  \

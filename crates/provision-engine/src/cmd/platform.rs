@@ -46,7 +46,7 @@ impl Platform {
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
         let url = format!("http://{}", listener.local_addr()?);
         let closing = CancellationToken::new();
-        tokio::spawn(serve(listener, house.doors(config, meter, &closing)?, closing.clone()));
+        tokio::spawn(serve(listener, house.doors(config, meter, &closing)?.0, closing.clone()));
         let password = issue(&*house.access, name, role, WallClock.now(), None).await?;
         let catalog = Catalog::built_in();
         let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();

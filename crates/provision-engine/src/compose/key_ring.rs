@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use engine::secret::{ExposeSecret, KeyRing, Sealed, Sealer, SecretString, SharedRing};
@@ -21,6 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const TRIES: usize = 20;
 
 /// The keys of a server: the file, and the ring of all servers where there is one.
+#[derive(Clone)]
 pub(crate) struct Keys {
     file: KeyFile,
     access: Arc<dyn AccessStore>,
@@ -186,6 +187,22 @@ impl Keys {
             }
         }
         true
+    }
+
+    /// The ring in the file, and when that was last changed.
+    pub(super) fn list(&self) -> Result<(KeyRing, Option<SystemTime>)> {
+        let ring = self.file.read()?.context("the key ring is gone")?;
+        Ok((ring, self.file.changed_at()))
+    }
+
+    /// The same after a new key was added, which seals as soon as the ring is read again.
+    pub(super) fn rotate(&self) -> Result<(KeyRing, Option<SystemTime>)> {
+        self.file.change(|ring| {
+            let mut ring = ring.context("the key ring is gone")?;
+            ring.rotate();
+            Ok((ring, ()))
+        })?;
+        self.list()
     }
 
     /// Adds to the shared ring what the file has, or takes away what a person took out of the file.

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use doors::osb::{MissingVersion, OsbSettings};
-use doors::{Bearers, Oidc, OidcSettings};
+use doors::{Bearers, CodeFlow, CodeFlowSettings, Oidc, OidcSettings};
 use drivers::director::{ClientCredentials, Director, HttpDirector};
 use drivers::kubernetes::{Clusters, HttpClusters};
 use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::secret::SecretString;
 use engine::store::Store;
 use engine::{WallClock, Workflow};
+use tracing::warn;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
 use workflows::runtime::external::ExternalSteps;
@@ -26,6 +27,8 @@ use crate::config::{self, Config, Login};
 
 /// Small files only: a configuration is read by people.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// As whom the sandbox's identity provider knows us.
+const SANDBOX_CLIENT: &str = "provision-engine-console";
 
 pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
     let runtime = &config.runtime;
@@ -156,6 +159,33 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     settings.org_claim.clone_from(&config.launch.organisation_claim);
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
     Ok(Some(Arc::new(oidc)))
+}
+
+/// Where people sign in: at the issuer that is configured, or else at that of the sandbox.
+pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option<Arc<CodeFlow>>> {
+    let oidc = &config.osb.oidc;
+    let (issuer, client_id) = match (&oidc.issuer, &oidc.client_id, sandbox) {
+        (Some(issuer), Some(client_id), _) => (issuer.as_str().to_owned(), client_id.clone()),
+        (None, _, Some(url)) => {
+            (format!("{}/identity-provider", url.trim_end_matches('/')), SANDBOX_CLIENT.to_owned())
+        }
+        _ => return Ok(None),
+    };
+    let mut settings = OidcSettings::new(issuer, &client_id);
+    settings.org_claim.clone_from(&config.launch.organisation_claim);
+    let client = CodeFlowSettings {
+        client_id,
+        client_secret: oidc.client_secret_file.as_deref().map(secret).transpose()?,
+        scopes: oidc.scopes.split_whitespace().map(str::to_owned).collect(),
+    };
+    match CodeFlow::new(settings, client, Arc::new(WallClock)) {
+        Ok(flow) => Ok(Some(Arc::new(flow))),
+        Err(error) if oidc.issuer.is_some() => Err(anyhow!("osb.oidc: {error}")),
+        Err(error) => {
+            warn!(%error, "nobody can sign in at the sandbox");
+            Ok(None)
+        }
+    }
 }
 
 fn parsed<T>(path: Option<&Path>, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {

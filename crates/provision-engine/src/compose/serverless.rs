@@ -3,19 +3,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use doors::serverless::ServerlessDoor;
-use drivers::opennebula::Options;
+use drivers::opennebula::{Credentials, Options};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use workflows::serverless::Serverless;
 
 use crate::config::{self, Config};
+use crate::orphans::read_one_auth;
 
 /// Where OpenNebula listens when nobody says otherwise.
 const ONED: &str = "http://localhost:2633/RPC2";
 const ONED_PORT: u16 = 2633;
 const ONEFLOW: &str = "http://localhost:2474";
+/// Somebody who sees and makes the runtimes of all users of the sandbox.
+const SANDBOX_STEWARD: &str = "oneadmin:opennebula";
 /// On the same machine somebody who listens answers at once.
 const KNOCK: Duration = Duration::from_secs(1);
 
@@ -25,6 +28,8 @@ pub(crate) struct Nebula {
     pub(crate) serverless: Arc<Serverless>,
     pub(crate) oned: String,
     pub(crate) oneflow: String,
+    /// Whether a sandbox stands in for it.
+    is_sandbox: bool,
 }
 
 impl Nebula {
@@ -42,7 +47,7 @@ impl Nebula {
 
     /// That of a sandbox, whatever the configuration says.
     pub(super) fn beside(config: &Config, sandbox: &str) -> Result<Nebula> {
-        Nebula::at(config, Options::beside(sandbox))
+        Ok(Nebula { is_sandbox: true, ..Nebula::at(config, Options::beside(sandbox))? })
     }
 
     fn at(config: &Config, place: Options) -> Result<Nebula> {
@@ -50,19 +55,32 @@ impl Nebula {
         let options = Options { connections: given.connections, timeout: given.call_timeout.get(), ..place };
         let serverless = Arc::new(Serverless::new(&options, given.made.clone())?);
         let Options { oned, oneflow, .. } = options;
-        Ok(Nebula { serverless, oned, oneflow })
+        Ok(Nebula { serverless, oned, oneflow, is_sandbox: false })
     }
 
-    pub(super) fn door(&self, config: &Config) -> Option<ServerlessDoor> {
+    pub(super) fn door(&self, config: &Config) -> Result<Option<ServerlessDoor>> {
+        if !config.serverless.enabled {
+            return Ok(None);
+        }
         let given = |url: &Option<config::HttpUrl>| url.as_ref().map(|url| url.as_str().to_owned());
         let oned = given(&config.serverless.oned).unwrap_or_else(|| self.oned.clone());
         let oneflow = given(&config.serverless.oneflow).unwrap_or_else(|| self.oneflow.clone());
         let shown = config.as_engine_conf(&oned, &oneflow);
-        config.serverless.enabled.then(|| ServerlessDoor {
+        Ok(Some(ServerlessDoor {
+            steward: self.steward(config)?,
             version: config.serverless.version.clone(),
             body_limit_bytes: config.serverless.body_limit_bytes,
             ..ServerlessDoor::new(Arc::clone(&self.serverless), shown)
-        })
+        }))
+    }
+
+    /// In whose name the console acts. The sandbox has somebody for that.
+    fn steward(&self, config: &Config) -> Result<Option<Credentials>> {
+        match &config.serverless.steward_one_auth {
+            Some(path) => read_one_auth(path).context("serverless.steward_one_auth").map(Some),
+            None if self.is_sandbox => Ok(Some(Credentials::parse(&SANDBOX_STEWARD.into())?)),
+            None => Ok(None),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The configuration: one YAML file, the environment and the flags, parsed once into plain types.
 
+mod console;
 mod engine_conf;
 mod error;
 mod files;
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+pub(crate) use console::Console;
 pub(crate) use engine_conf::EngineConf;
 pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use launch::{Aws, Kafka, Launch};
@@ -42,6 +44,7 @@ pub(crate) struct Config {
     pub(crate) engine_conf: Option<EngineConf>,
     pub(crate) data_dir: PathBuf,
     pub(crate) server: Server,
+    pub(crate) console: Console,
     pub(crate) store: Store,
     pub(crate) engine: Engine,
     pub(crate) sandbox: Sandbox,
@@ -278,6 +281,7 @@ impl Reader<'_> {
             file,
             engine_conf,
             server: self.server(),
+            console: self.console(),
             store: self.store(&data_dir),
             data_dir,
             engine: self.engine(),

@@ -71,6 +71,11 @@ pub(crate) struct Oidc {
     pub(crate) issuer: Option<HttpUrl>,
     pub(crate) audience: Option<String>,
     pub(crate) scope: String,
+    /// As whom people are sent there to sign in.
+    pub(crate) client_id: Option<String>,
+    pub(crate) client_secret_file: Option<PathBuf>,
+    /// With spaces between them.
+    pub(crate) scopes: String,
 }
 
 impl Reader<'_> {
@@ -145,22 +150,36 @@ impl Reader<'_> {
         if ![400, 412].contains(&missing_version) {
             self.refuse_whole("osb.missing_version", format!("expected 400 or 412, got {missing_version}"));
         }
-        let oidc = Oidc {
-            issuer: self.get("osb.oidc.issuer"),
-            audience: self.get("osb.oidc.audience"),
-            scope: self.get("osb.oidc.scope"),
-        };
-        if oidc.issuer.is_some() && oidc.audience.is_none() {
-            self.refuse_whole("osb.oidc.issuer", "issuer needs an audience beside it".to_owned());
-        }
         Osb {
             gone: self.get("osb.gone"),
             catalog_level: self.get("osb.catalog_level"),
             missing_version,
             retry_after: self.get("osb.retry_after"),
             bind_wait: self.get("osb.bind_wait"),
-            oidc,
+            oidc: self.oidc(),
             compat_keb: self.get("compat.keb"),
         }
+    }
+
+    fn oidc(&mut self) -> Oidc {
+        let oidc = Oidc {
+            issuer: self.get("osb.oidc.issuer"),
+            audience: self.get("osb.oidc.audience"),
+            scope: self.get("osb.oidc.scope"),
+            client_id: self.get("osb.oidc.client_id"),
+            client_secret_file: self.get("osb.oidc.client_secret_file"),
+            scopes: self.get("osb.oidc.scopes"),
+        };
+        let mut refuse = |path: &str, message: &str| self.refuse_whole(path, message.to_owned());
+        if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {
+            refuse("osb.oidc.issuer", "issuer needs an audience or a client_id beside it");
+        }
+        if oidc.client_id.is_some() && oidc.issuer.is_none() {
+            refuse("osb.oidc.client_id", "client_id needs an issuer beside it");
+        }
+        if oidc.client_secret_file.is_some() && oidc.client_id.is_none() {
+            refuse("osb.oidc.client_secret_file", "client_secret_file needs a client_id beside it");
+        }
+        oidc
     }
 }

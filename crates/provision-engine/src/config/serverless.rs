@@ -22,6 +22,8 @@ pub(crate) struct Serverless {
     pub(crate) body_limit_bytes: usize,
     pub(crate) version: String,
     pub(crate) shows_addresses: bool,
+    /// In whose name the console acts.
+    pub(crate) steward_one_auth: Option<PathBuf>,
     pub(crate) orphans: Orphans,
     /// How runtimes are made.
     pub(crate) made: ServerlessSettings,
@@ -88,6 +90,7 @@ impl Reader<'_> {
             body_limit_bytes: self.get("serverless.body_limit_bytes"),
             version: self.get("serverless.version"),
             shows_addresses: self.get::<String>("serverless.show_config") == "full",
+            steward_one_auth: self.get("serverless.steward_one_auth"),
             orphans: self.orphans(),
             made: self.made(),
         }

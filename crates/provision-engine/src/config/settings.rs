@@ -134,6 +134,20 @@ const SETTINGS: &[Setting] = &[
     set("server.public_metrics", Is("true"), Kind::Switch,
         "Whether `/metrics` answers without credentials."),
 
+    set("console.enabled", Is("true"), Kind::Switch,
+        "Whether there are pages for people at `/console`."),
+    set("console.public_url", Nothing, Kind::Url,
+        "Where browsers find the console, such as `https://engine.example.com`. With https its cookies go over \
+         https alone. An identity provider sends people back there; without it, to the host that they asked for."),
+    set("console.idle", Is("1h"), Kind::Time(Period::seconds(10), DAY),
+        "After this time without a click somebody has to sign in again."),
+    set("console.session", Is("12h"), Kind::Time(Period::seconds(10), Period::days(31)),
+        "After this time somebody has to sign in again in any case."),
+    set("console.attempts", Is("10"), Kind::Whole(3, 1_000),
+        "So many wrong passwords in a row lock a user."),
+    set("console.lock", Is("5m"), Kind::Time(SECOND, DAY),
+        "For how long a user is locked after too many wrong passwords."),
+
     set("store.database_url", Nothing, Kind::Database,
         "The database. Without it: the SQLite file `engine.db` in the data directory. It is never shown with \
          its password."),
@@ -260,6 +274,13 @@ const SETTINGS: &[Setting] = &[
         "The audience that those tokens must name."),
     set("osb.oidc.scope", Is("broker:write"), Kind::Text,
         "The scope that those tokens must have for the broker."),
+    set("osb.oidc.client_id", Nothing, Kind::Text,
+        "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
+         sign in there."),
+    set("osb.oidc.client_secret_file", Nothing, Kind::Path,
+        "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
+    set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
+        "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
     set("compat.keb", Is("false"), Kind::Switch,
         "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
          specification."),
@@ -316,6 +337,9 @@ const SETTINGS: &[Setting] = &[
         "The version that `/server/version` tells clients."),
     set("serverless.show_config", Is("full"), Kind::OneOf(SHOWN_CONFIGS),
         "Whether `/server/config`, which asks for no credentials, shows the addresses of OpenNebula."),
+    set("serverless.steward_one_auth", Nothing, Kind::Path,
+        "The file with `user:password` of somebody in OpenNebula in whose name people use serverless runtimes in the \
+         console: it should see the runtimes of all users. The sandbox brings its own."),
     set("serverless.orphans.policy", Is("off"), Kind::OneOf(ORPHAN_POLICIES),
         "What to do about services and documents that lost their counterpart: nothing, a line in the log, or an \
          end. The last two need `serverless.orphans.one_auth`."),

@@ -82,6 +82,9 @@ impl Asked {
 
 /// Where the client waits, told something.
 pub(super) fn way_back(uri: &str, told: &[(&str, &str)], state: Option<&str>) -> String {
+    if told.is_empty() && state.is_none() {
+        return uri.to_owned();
+    }
     let mut url = Url::parse(uri).expect("it was parsed before");
     url.query_pairs_mut().extend_pairs(told).extend_pairs(state.map(|state| ("state", state)));
     url.into()

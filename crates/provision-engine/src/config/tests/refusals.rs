@@ -55,6 +55,23 @@ fn a_bad_value_is_named_with_its_place_and_what_was_expected() {
 }
 
 #[test]
+fn an_issuer_is_good_for_programs_or_for_people_and_a_client_needs_one() {
+    let refused = |oidc: &str, message: &str| {
+        let error = load(&format!("osb: {{oidc: {oidc}}}"), &[], &[]).unwrap_err().to_string();
+        assert!(error.ends_with(message), "{error}");
+    };
+    refused("{issuer: 'https://i'}", "osb.oidc.issuer: issuer needs an audience or a client_id beside it");
+    refused("{client_id: c}", "osb.oidc.client_id: client_id needs an issuer beside it");
+    refused(
+        "{issuer: 'https://i', audience: a, client_secret_file: /s}",
+        "osb.oidc.client_secret_file: client_secret_file needs a client_id beside it",
+    );
+    let people = good("osb: {oidc: {issuer: 'https://i', client_id: c, client_secret_file: /s}}").osb.oidc;
+    assert_eq!((people.client_id.as_deref(), people.audience), (Some("c"), None));
+    assert_eq!(people.scopes, "openid profile email groups");
+}
+
+#[test]
 fn numbers_and_times_out_of_range_are_refused_with_the_range() {
     refused(
         "store: {connections: 0}",

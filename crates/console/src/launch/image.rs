@@ -1,0 +1,60 @@
+//! The first page: an image that is there, or one that is built.
+
+use askama::Template;
+use doors::launch::images::{Image, ImageList};
+
+use super::draft::User;
+use super::wizard::Wizard;
+use crate::api::{Api, LAUNCH};
+use crate::frame::Frame;
+use crate::trouble::Trouble;
+
+const SHOWN: usize = 50;
+pub(crate) const DISTRIBUTIONS: &[&str] = &[
+    "rhel-10", "rhel-96", "rhel-95", "rhel-94", "rhel-9", "rhel-810", "rhel-8", "centos-10", "centos-9", "fedora-43",
+    "fedora-42", "fedora-41",
+];
+
+#[derive(Template)]
+#[template(path = "launch/image.html")]
+pub(crate) struct ImagePage {
+    frame: Frame,
+    wizard: Wizard,
+    images: Vec<Image>,
+    /// Why there are none to choose from.
+    missing: Option<String>,
+    /// Those that are there, and room for one more.
+    users: Vec<User>,
+}
+
+impl ImagePage {
+    pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
+        // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
+        let (images, missing) = match fitting(api).await {
+            Ok(images) => (images, None),
+            Err(trouble) => (Vec::new(), Some(trouble.line())),
+        };
+        if wizard.draft.get("image").is_empty() {
+            wizard.draft.set("image", if images.is_empty() { "build" } else { "ready" });
+        }
+        let mut users = wizard.draft.users.clone();
+        users.push(User::default());
+        Ok(ImagePage { frame, wizard, images, missing, users })
+    }
+}
+
+/// Images that can be launched in AWS: those that are finished, and those that will be.
+pub(crate) async fn fitting(api: &Api) -> Result<Vec<Image>, Trouble> {
+    let all: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}")).await?;
+    Ok(all.data.into_iter().filter(fits).collect())
+}
+
+fn fits(image: &Image) -> bool {
+    let is_aws = image.image_type.as_deref().is_some_and(|kind| ["aws", "ami"].contains(&kind));
+    is_aws && image.status.as_deref().is_some_and(|status| status != "failure")
+}
+
+/// What the list calls it.
+pub(crate) fn title(image: &Image) -> String {
+    image.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "image without a name".to_owned())
+}

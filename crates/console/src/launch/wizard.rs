@@ -1,0 +1,106 @@
+//! What all pages of the wizard share: the draft, what is wrong with it, and the way back and forth.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::draft::Draft;
+use super::field::{Field, Said, sentence};
+use super::image::ImagePage;
+use super::how::HowPage;
+use super::key::KeyPage;
+use super::place::PlacePage;
+use super::review::ReviewPage;
+use super::step::Step;
+use crate::desk::Hub;
+use crate::frame::{Frame, Section, html};
+use crate::trouble::{Flaw, Trouble};
+use crate::visitor::Visitor;
+
+pub(crate) struct Wizard {
+    pub(crate) step: Step,
+    pub(crate) draft: Draft,
+    pub(crate) flaws: Vec<Flaw>,
+    /// What is wrong with no field in particular.
+    pub(crate) note: Option<String>,
+}
+
+/// A page in the line of all pages.
+pub(crate) struct Stop {
+    pub(crate) slug: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) is_here: bool,
+    pub(crate) is_flawed: bool,
+}
+
+impl Wizard {
+    pub(crate) fn at(step: Step, draft: Draft) -> Wizard {
+        Wizard { step, draft, flaws: Vec::new(), note: None }
+    }
+
+    /// On the first page that has something wrong.
+    pub(crate) fn corrected(draft: Draft, flaws: Vec<Flaw>, note: Option<String>) -> Wizard {
+        let step = flaws.iter().map(|flaw| Step::of(&flaw.field)).min().unwrap_or(Step::Review);
+        Wizard { step, draft, flaws, note }
+    }
+
+    pub(crate) fn said(&self, name: &str) -> Said {
+        Said::from(self.flaws.iter().find(|flaw| flaw.field == name).cloned())
+    }
+
+    pub(crate) fn field(&self, name: &'static str, label: &'static str) -> Field {
+        Field::new(name, label, self.draft.get(name), self.said(name))
+    }
+
+    pub(crate) fn hidden(&self) -> Vec<(&str, &str)> {
+        self.draft.hidden(Some(self.step))
+    }
+
+    pub(crate) fn stops(&self) -> Vec<Stop> {
+        let is_flawed = |step| self.flaws.iter().any(|flaw| Step::of(&flaw.field) == step);
+        let stop = |step: Step| Stop {
+            slug: step.slug(),
+            title: step.title(),
+            is_here: step == self.step,
+            is_flawed: is_flawed(step),
+        };
+        Step::ALL.map(stop).into()
+    }
+
+    pub(crate) fn number(&self) -> usize {
+        Step::ALL.iter().position(|step| *step == self.step).unwrap_or(0) + 1
+    }
+
+    /// Where the button that goes on leads.
+    pub(crate) fn onward(&self) -> &'static str {
+        self.step.next().map_or("now", Step::slug)
+    }
+
+    /// What is wrong on other pages.
+    pub(crate) fn elsewhere(&self) -> Vec<String> {
+        let others = self.flaws.iter().filter(|flaw| Step::of(&flaw.field) != self.step);
+        others.map(|flaw| format!("{}: {}", Step::of(&flaw.field).title(), sentence(&flaw.text))).collect()
+    }
+
+    /// The whole page. What was typed is on it, whatever was wrong.
+    pub(crate) async fn draw(self, desk: &Hub, visitor: &Visitor) -> Response {
+        let status =
+            if self.flaws.is_empty() && self.note.is_none() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+        let title = format!("{}: build and launch", self.step.title());
+        let frame = Frame::new(desk, visitor, Section::Launch, &title);
+        match self.step {
+            Step::Image => show(status, visitor, ImagePage::draw(frame, self, &visitor.api).await, desk),
+            Step::Where => show(status, visitor, PlacePage::draw(frame, self, &visitor.api).await, desk),
+            Step::Key => show(status, visitor, KeyPage::draw(frame, self, &visitor.api).await, desk),
+            Step::How => show(status, visitor, Ok(HowPage { frame, wizard: self }), desk),
+            Step::Review => show(status, visitor, ReviewPage::draw(frame, self, desk, &visitor.api).await, desk),
+        }
+    }
+}
+
+fn show(status: StatusCode, visitor: &Visitor, page: Result<impl Template, Trouble>, desk: &Hub) -> Response {
+    match page {
+        Ok(page) => html(status, &page),
+        Err(trouble) => trouble.page(desk, visitor),
+    }
+}

@@ -1,0 +1,233 @@
+//! The steps of an operation under each other, each with its time on one scale.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use askama::Template;
+use doors::wire::{OperationDetail, Step, StepState};
+use engine::Timestamp;
+
+use super::timeline::{Kind, Segment, Timeline, Track};
+use crate::parts::{Chip, span};
+
+/// The width of the picture.
+const WIDE: f64 = 1000.0;
+/// Nothing that happened is too short to be seen.
+const SEEN: f64 = 4.0;
+/// More than can be told apart.
+const RECTS_MAX: usize = 200;
+
+#[derive(Template)]
+#[template(path = "operations/waterfall.html")]
+pub(super) struct Waterfall {
+    rows: Vec<Row>,
+    /// From the left edge to the right one.
+    whole: String,
+    undoing: Option<Undoing>,
+    legend: [(&'static str, &'static str); 5],
+}
+
+struct Row {
+    step: Step,
+    rects: Vec<Rect>,
+    marks: Vec<String>,
+    took: Option<String>,
+    told: String,
+}
+
+struct Rect {
+    class: &'static str,
+    x: String,
+    width: String,
+    title: String,
+}
+
+/// How far an operation has gone back.
+struct Undoing {
+    undone: usize,
+    all: usize,
+}
+
+impl Waterfall {
+    pub(super) fn new(detail: &OperationDetail, timeline: &Timeline, now: Timestamp) -> Waterfall {
+        let running = detail.steps.iter().find(|step| step.state == StepState::Running);
+        let has_node = detail.operation.node.is_some();
+        let running = running.filter(|_| has_node).map(|step| step.name.as_str());
+        let from = timeline.begun.unwrap_or(now);
+        let to = timeline.ended.unwrap_or_else(|| from.plus(rounded(now.since(from))));
+        let tracks = timeline.until(now.min(to), running);
+        let scale = Scale { from, width: to.since(from).max(Duration::from_millis(1)).as_secs_f64() };
+        let rows = detail.steps.iter().map(|step| Row::new(step, &tracks, &scale)).collect();
+        Waterfall {
+            rows,
+            whole: span(to.since(from)),
+            undoing: undoing(detail),
+            legend: [
+                ("seg-work", "at work"),
+                ("seg-wait", "waits"),
+                ("seg-retry", "pause after a failed attempt"),
+                ("seg-undo", "is taken back"),
+                ("seg-held", "held for a person"),
+            ],
+        }
+    }
+}
+
+struct Scale {
+    from: Timestamp,
+    width: f64,
+}
+
+impl Scale {
+    fn x(&self, at: Timestamp) -> f64 {
+        (at.since(self.from).as_secs_f64() / self.width * WIDE).clamp(0.0, WIDE)
+    }
+}
+
+/// The right edge moves in jumps, so that a picture is not drawn anew for every second.
+fn rounded(so_far: Duration) -> Duration {
+    let seconds = so_far.as_secs() + 1;
+    let jump = match seconds {
+        0..20 => 1,
+        20..120 => 5,
+        120..1200 => 60,
+        1200..7200 => 300,
+        7200..86_400 => 3600,
+        _ => 6 * 3600,
+    };
+    Duration::from_secs(seconds.div_ceil(jump) * jump)
+}
+
+fn undoing(detail: &OperationDetail) -> Option<Undoing> {
+    let undone = detail.steps.iter().filter(|step| step.state == StepState::Undone).count();
+    let is_going = detail.operation.phase == doors::wire::Phase::Undoing;
+    is_going.then(|| Undoing { undone, all: undone + detail.left_over.len() })
+}
+
+impl Row {
+    fn new(step: &Step, tracks: &HashMap<String, Track>, scale: &Scale) -> Row {
+        let nothing = Track::default();
+        let track = tracks.get(&step.name).unwrap_or(&nothing);
+        let took = track.segments.iter().map(|one| one.to.since(one.from)).sum::<Duration>();
+        Row {
+            rects: rects(&track.segments, scale),
+            marks: track
+                .failures
+                .iter()
+                .take(RECTS_MAX)
+                .map(|at| format!("{:.1}", scale.x(*at).min(WIDE - 3.0)))
+                .collect(),
+            took: (!track.segments.is_empty()).then(|| span(took)),
+            told: told(step, track),
+            step: step.clone(),
+        }
+    }
+}
+
+fn rects(segments: &[Segment], scale: &Scale) -> Vec<Rect> {
+    let mut rects: Vec<Rect> = Vec::new();
+    let mut drawn_to = -1.0;
+    for segment in segments.iter().filter(|one| one.to > one.from) {
+        let x = scale.x(segment.from).min(WIDE - SEEN);
+        let width = (scale.x(segment.to) - x).max(SEEN);
+        // A short look between two long waits would hide behind them.
+        let is_hidden = segment.kind == Kind::Work && x + width <= drawn_to + 1.0;
+        if is_hidden || rects.len() == RECTS_MAX {
+            continue;
+        }
+        drawn_to = x + width;
+        rects.push(Rect {
+            class: class(segment.kind),
+            x: format!("{x:.1}"),
+            width: format!("{width:.1}"),
+            title: title(segment),
+        });
+    }
+    rects
+}
+
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Work => "seg-work",
+        Kind::Wait => "seg-wait",
+        Kind::Retry => "seg-retry",
+        Kind::Undo => "seg-undo",
+        Kind::Held => "seg-held",
+    }
+}
+
+fn title(segment: &Segment) -> String {
+    let took = span(segment.to.since(segment.from));
+    let what = match segment.kind {
+        Kind::Work => "worked",
+        Kind::Wait => "waited",
+        Kind::Retry => "paused",
+        Kind::Undo => "was taken back for",
+        Kind::Held => "was held for",
+    };
+    if segment.note.is_empty() { format!("{what} {took}") } else { format!("{what} {took}: {}", segment.note) }
+}
+
+/// The same in words.
+fn told(step: &Step, track: &Track) -> String {
+    let Some(first) = track.segments.first() else { return format!("{}: not begun", step.name) };
+    let sum = |kind: Kind| {
+        let parts = track.segments.iter().filter(|one| one.kind == kind);
+        parts.map(|one| one.to.since(one.from)).sum::<Duration>()
+    };
+    let named = [
+        ("worked", Kind::Work),
+        ("waited", Kind::Wait),
+        ("paused after failures", Kind::Retry),
+        ("was taken back in", Kind::Undo),
+        ("was held", Kind::Held),
+    ];
+    let parts = named.into_iter().map(|(word, kind)| (word, sum(kind))).filter(|(_, time)| !time.is_zero());
+    let mut parts: Vec<String> = parts.map(|(word, time)| format!("{word} {}", span(time))).collect();
+    match track.failures.len() {
+        0 => {}
+        1 => parts.push("failed once".to_owned()),
+        count => parts.push(format!("failed {count} times")),
+    }
+    parts.insert(0, format!("began {}", first.from));
+    format!("{}: {}", step.name, parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(kind: Kind, from: i64, to: i64) -> Segment {
+        Segment { kind, from: Timestamp(from), to: Timestamp(to), note: "why".into() }
+    }
+
+    #[test]
+    fn everything_lies_on_the_scale_and_short_things_are_seen() {
+        let scale = Scale { from: Timestamp(0), width: 10.0 };
+        let all = [segment(Kind::Work, 0, 10), segment(Kind::Wait, 10, 9_999_990), segment(Kind::Work, 9_999_990, 10_000_000)];
+        let rects = rects(&all, &scale);
+        assert_eq!((rects[0].x.as_str(), rects[0].width.as_str()), ("0.0", "4.0"));
+        for rect in &rects {
+            let end = rect.x.parse::<f64>().unwrap() + rect.width.parse::<f64>().unwrap();
+            assert!(end <= WIDE + 0.2, "{end}");
+        }
+        assert_eq!(rects[1].title, "waited 10.0 s: why");
+    }
+
+    #[test]
+    fn a_thousand_short_looks_are_not_drawn_a_thousand_times() {
+        let scale = Scale { from: Timestamp(0), width: 1000.0 };
+        let waits = (0..1000).flat_map(|nth| {
+            let at = nth * 1_000_000;
+            [segment(Kind::Wait, at, at + 999_000), segment(Kind::Work, at + 999_000, at + 1_000_000)]
+        });
+        let rects = rects(&waits.collect::<Vec<_>>(), &scale);
+        assert!(rects.len() <= RECTS_MAX, "{}", rects.len());
+    }
+
+    #[test]
+    fn the_right_edge_moves_in_jumps() {
+        let at = |seconds| rounded(Duration::from_secs(seconds)).as_secs();
+        assert_eq!((at(0), at(3), at(31), at(34), at(200), at(10_000)), (1, 4, 35, 35, 240, 10_800));
+    }
+}

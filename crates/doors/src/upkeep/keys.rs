@@ -1,0 +1,60 @@
+//! `GET /keys` and `POST /keys/rotate`
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use tracing::error;
+
+use super::KeyKeeper;
+use crate::audit::about;
+use crate::code::Code;
+use crate::hall::{Hall, Shared};
+use crate::problem::Problem;
+use crate::query::Query;
+use crate::wire;
+
+/// The names of the keys that seal secrets. The keys themselves are never shown.
+#[utoipa::path(
+    get, path = "/keys", tag = "service", operation_id = "list_keys",
+    responses(
+        (status = OK, body = wire::KeyList, description = "Which keys there are, and which one seals."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "This server does not keep them: `not-found`."),
+    )
+)]
+pub(crate) async fn list_keys(
+    State(hall): State<Shared>,
+    query: Query,
+) -> Result<Json<wire::KeyList>, Problem> {
+    query.finish()?;
+    keeper(&hall)?.keys().await.map(Json).map_err(|error| broken(&error))
+}
+
+/// Adds a key and seals with it from now on.
+///
+/// Older keys still open what they sealed. Other servers follow within seconds.
+#[utoipa::path(
+    post, path = "/keys/rotate", tag = "service", operation_id = "rotate_keys",
+    responses(
+        (status = OK, body = wire::KeyList, description = "The keys as they are now."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "This server does not keep them: `not-found`."),
+    )
+)]
+pub(crate) async fn rotate_keys(State(hall): State<Shared>) -> Result<impl IntoResponse, Problem> {
+    let keys = keeper(&hall)?.rotate().await.map_err(|error| broken(&error))?;
+    let active = keys.items.iter().find(|key| key.active).map(|key| key.id.clone()).unwrap_or_default();
+    Ok((about(&active), Json(keys)))
+}
+
+fn keeper(hall: &Hall) -> Result<&Arc<dyn KeyKeeper>, Problem> {
+    let missing = || Problem::new(Code::NotFound, "this server does not keep its keys itself");
+    hall.upkeep.keys.as_ref().ok_or_else(missing)
+}
+
+fn broken(error: &str) -> Problem {
+    error!(error, "the key ring cannot be read or changed");
+    Problem::internal()
+}

@@ -1,0 +1,74 @@
+//! The server itself on the wire: settings, systems outside, keys.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::Moment;
+
+/// A setting in force.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Setting {
+    #[schema(example = "server.listen")]
+    pub path: String,
+    /// Masked where it is secret.
+    #[schema(value_type = Value)]
+    pub value: Value,
+    /// Where it comes from: a file, the environment, a flag, or the default.
+    pub origin: String,
+    /// The variable of the environment that would set it.
+    pub variable: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// By path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SettingList {
+    pub items: Vec<Setting>,
+}
+
+/// A system outside, as it was a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct System {
+    #[schema(example = "Image Builder")]
+    pub name: String,
+    /// Without credentials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    pub state: SystemState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    pub checked_at: Moment,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemState {
+    Ok,
+    Failing,
+    /// Nobody has said where it is, so it is not used.
+    NotConfigured,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SystemList {
+    pub items: Vec<System>,
+}
+
+/// A key that opens what it sealed. The key itself is nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Key {
+    #[schema(example = "k2")]
+    pub id: String,
+    /// Whether it is the one that seals.
+    pub active: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeyList {
+    pub items: Vec<Key>,
+    /// When the ring was last changed, as far as its file says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Moment>,
+}

@@ -1,0 +1,34 @@
+//! Asks axe, which others wrote, whether everybody can use a page.
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use crate::person::Person;
+
+static AXE: LazyLock<String> = LazyLock::new(|| {
+    let path = std::env::var("PROVISION_ENGINE_AXE").unwrap_or_default();
+    std::fs::read_to_string(path).unwrap_or_else(|error| {
+        panic!("PROVISION_ENGINE_AXE must name axe.min.js: ./test fetches it and sets the variable ({error})")
+    })
+});
+/// What is wrong, as rows of rule, what is asked for, element, and what to do.
+const RUN: &str =
+    "return axe.run(document, { resultTypes: ['violations'] }).then(found => found.violations.flatMap(
+    rule => rule.nodes.map(node => [rule.id, rule.help, node.html, node.failureSummary])))";
+
+/// Insists that there is nothing to say about the page as it is now.
+#[track_caller]
+pub(crate) fn check(person: &Person, how: &str) {
+    if person.script("return typeof window.axe === 'undefined'", &[]) == true {
+        person.script(&AXE, &[]);
+    }
+    let found = person.script(RUN, &[]);
+    let mut told = String::new();
+    for row in found.as_array().unwrap() {
+        let part = |at: usize| row[at].as_str().unwrap_or_default();
+        let _ =
+            write!(told, "\n{}: {}\n  {}\n  {}\n", part(0), part(1), part(2), part(3).replace('\n', "\n  "));
+    }
+    assert!(told.is_empty(), "{} ({how}) is not for everybody:{told}", person.path());
+    testing::count("axe", 1);
+}

@@ -1,0 +1,105 @@
+//! Pictures of pages, in both themes, on a desk and on a phone. They are kept in `target/screenshots`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::axe;
+use crate::person::Person;
+use crate::wire::Wire;
+
+const DESK: u32 = 1440;
+const PHONE: u32 = 390;
+const HEIGHT_MIN: u64 = 700;
+/// What is further down looks like what is above.
+const HEIGHT_MAX: u64 = 4000;
+
+fn place(name: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
+    fs::create_dir_all(&dir).unwrap();
+    dir.join(format!("{name}.png"))
+}
+
+/// Looks at the page that is open in every way: axe has nothing to say, a phone shows all of it without scrolling
+/// sideways, the browser has no complaint, and there is a picture.
+#[track_caller]
+pub(crate) fn look(person: &Person, name: &str) {
+    for theme in ["light", "dark"] {
+        for width in [DESK, PHONE] {
+            pretend(person, theme, width);
+            axe::check(person, &format!("{theme}, {width} pixels wide"));
+            let is_wider = "return document.documentElement.scrollWidth > window.innerWidth";
+            assert!(person.script(is_wider, &[]) != true, "{name} scrolls sideways at {width} pixels");
+            shoot(&person.browser().wire, width, &place(&format!("{name}-{theme}-{width}")));
+            testing::count("screenshots", 1);
+        }
+    }
+    let wire = &person.browser().wire;
+    wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
+    wire.chromium("Emulation.setEmulatedMedia", &json!({ "features": [] }));
+    person.expect_no_complaint();
+}
+
+/// A picture for the README, made anew with `UPDATE=1`.
+#[track_caller]
+pub(crate) fn keep(person: &Person, name: &str, height: u32) {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/pictures").join(format!("{name}.png"));
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(kept.parent().unwrap()).unwrap();
+        size(&person.browser().wire, 1200, u64::from(height));
+        settle(person);
+        fs::write(&kept, capture(&person.browser().wire)).unwrap();
+        person.browser().wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
+    }
+    let bytes = fs::metadata(&kept).map(|file| file.len()).unwrap_or_default();
+    assert!((1..=150_000).contains(&bytes), "{name}.png has {bytes} bytes; make it with UPDATE=1");
+}
+
+/// What was there when a test failed.
+pub(crate) fn keep_failure(wire: &Wire) {
+    let test = std::thread::current().name().unwrap_or("somebody").replace("::", "-");
+    let Ok(picture) = wire.get("/screenshot") else { return };
+    let Ok(bytes) = STANDARD.decode(picture.as_str().unwrap_or_default()) else { return };
+    let path = place(&format!("failed-{test}"));
+    if fs::write(&path, bytes).is_ok() {
+        eprintln!("{test} looked at {}", path.display());
+    }
+}
+
+fn pretend(person: &Person, theme: &str, width: u32) {
+    let wire = &person.browser().wire;
+    let features = json!([
+        { "name": "prefers-color-scheme", "value": theme },
+        { "name": "prefers-reduced-motion", "value": "reduce" },
+    ]);
+    wire.chromium("Emulation.setEmulatedMedia", &json!({ "features": features }));
+    size(wire, width, HEIGHT_MIN);
+    settle(person);
+}
+
+/// Until the page is drawn as it will stay.
+fn settle(person: &Person) {
+    let drawn =
+        "return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))";
+    person.script(drawn, &[]);
+}
+
+fn size(wire: &Wire, width: u32, height: u64) {
+    let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+    wire.chromium("Emulation.setDeviceMetricsOverride", &size);
+}
+
+fn shoot(wire: &Wire, width: u32, path: &Path) {
+    let asked = json!({ "script": "return document.documentElement.scrollHeight", "args": [] });
+    let height = wire.post("/execute/sync", &asked).unwrap().as_u64().unwrap();
+    size(wire, width, height.clamp(HEIGHT_MIN, HEIGHT_MAX));
+    fs::write(path, capture(wire)).unwrap();
+}
+
+fn capture(wire: &Wire) -> Vec<u8> {
+    let picture: Value = wire.chromium("Page.captureScreenshot", &json!({ "format": "png" }));
+    STANDARD.decode(picture["data"].as_str().unwrap()).unwrap()
+}
