@@ -1,4 +1,6 @@
-//! To come.
+//! Launches: a list, and one with all that is known about it.
+
+pub(crate) mod ask;
 
 use axum::Router;
 

@@ -1,16 +1,41 @@
 //! Operations: a list, and one with all that is known about it.
 
+mod about;
+mod ask;
+mod download;
+mod filters;
+mod journal;
+mod knows;
 mod list;
+mod look;
 mod show;
+mod signal;
+mod timeline;
+mod waterfall;
+mod why;
 
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
+use doors::wire::Verb;
 
 use crate::desk::Desk;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/operations", get(list::list))
+        .route("/console/operations/live", get(list::live))
         .route("/console/operations/{id}", get(show::show))
         .route("/console/operations/{id}/live", get(show::live))
+        .route("/console/operations/{id}/json", get(download::json))
+        .route("/console/operations/{id}/signal", post(signal::signal))
+        .route("/console/operations/{id}/ask/{verb}", get(ask::form).post(ask::ask))
+}
+
+pub(crate) fn verb_word(verb: &Verb) -> &'static str {
+    match verb {
+        Verb::Cancel => "cancel",
+        Verb::Pause => "pause",
+        Verb::Resume => "resume",
+        Verb::Retry => "retry",
+    }
 }

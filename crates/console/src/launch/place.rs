@@ -11,9 +11,9 @@ use super::draft::Draft;
 use super::types::Types;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
-use crate::desk::Desk;
+use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
-use crate::frame::{Frame, html};
+use crate::frame::{Frame, Section, html};
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -58,6 +58,15 @@ impl PlacePage {
     pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
         let place = Place::find(&mut wizard, api, "").await?;
         Ok(PlacePage { frame, wizard, place })
+    }
+}
+
+/// The same page again, with the types that somebody looks for.
+pub(super) async fn searched(mut wizard: Wizard, desk: &Hub, visitor: &Visitor, search: &str) -> Response {
+    let frame = Frame::new(desk, visitor, Section::Launch, "Account and machines: build and launch");
+    match Place::find(&mut wizard, &visitor.api, search).await {
+        Ok(place) => html(StatusCode::OK, &PlacePage { frame, wizard, place }),
+        Err(trouble) => trouble.page(desk, visitor),
     }
 }
 

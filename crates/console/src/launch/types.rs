@@ -53,6 +53,10 @@ impl Types {
         }
     }
 
+    pub(crate) async fn has(api: &Api, draft: &Draft, name: &str) -> bool {
+        Types::ask(api, draft, name).await.is_ok_and(|all| all.iter().any(|one| one.name == name))
+    }
+
     pub(crate) fn flawed(self, is_bad: bool) -> Types {
         Types { is_bad, ..self }
     }
@@ -69,6 +73,12 @@ impl Types {
         let name = draft.given("instance_type")?;
         let all = Types::ask(api, draft, name).await.ok()?;
         all.into_iter().find(|one| one.name == name)
+    }
+
+    /// What may go wrong with the type that is chosen.
+    pub(crate) async fn warnings(api: &Api, draft: &Draft) -> Vec<String> {
+        let chosen = Types::known(api, draft).await;
+        chosen.map(|one| warnings(&one, draft, draft.may_wait())).unwrap_or_default()
     }
 
     fn of(mut all: Vec<InstanceType>, draft: &Draft, chosen: Option<InstanceType>) -> Types {

@@ -1,17 +1,26 @@
-//! `GET /console/operations/{id}`
+//! `GET /console/operations/{id}`, and the stream that keeps it true.
+
+use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, State};
-use axum::response::Response;
-use doors::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
-use engine::OperationId;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use engine::{OperationId, Timestamp};
+use serde::Deserialize;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 
-use crate::api::Api;
-use crate::desk::Desk;
+use super::about::About;
+use super::journal::{Journal, Lines, Wanted};
+use super::knows::Knows;
+use super::look::{Look, Story, id_of};
+use super::waterfall::Waterfall;
+use super::why::Why;
+use crate::desk::{Desk, Hub};
 use crate::frame::{Frame, Section, page};
-use crate::live::{About, Picture, stream};
-use crate::parts::{Chip, When};
+use crate::live::{About as Watched, Picture, stream};
+use crate::parts::{Patches, appended};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -19,44 +28,130 @@ use crate::visitor::Visitor;
 #[template(path = "operations/show.html")]
 struct Show {
     frame: Frame,
-    now: Now,
+    id: Uuid,
+    workflow: String,
+    pieces: Pieces,
+    journal: Journal,
 }
 
-/// The part of the page that changes.
-#[derive(Template)]
-#[template(path = "operations/now.html")]
-struct Now {
-    detail: OperationDetail,
-    why: Explanation,
-    journal: Vec<JournalEntry>,
+/// What changes while an operation goes on, each under an id of its own.
+struct Pieces {
+    why: Why,
+    about: About,
+    waterfall: Waterfall,
+    knows: Knows,
 }
 
-pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<Uuid>) -> Response {
-    match now(&visitor.api, id).await {
-        Ok(now) => {
-            let title = format!("{} {id}", now.detail.operation.workflow);
-            page(&visitor, &Show { frame: Frame::new(&desk, &visitor, Section::Operations, &title), now })
+impl Pieces {
+    fn new(look: &Look, story: &Story, visitor: &Visitor, now: Timestamp) -> Pieces {
+        Pieces {
+            why: Why::new(look, visitor),
+            about: About::new(&look.detail, story.by.clone()),
+            waterfall: Waterfall::new(&look.detail, &story.timeline, now),
+            knows: Knows::new(&look.detail),
         }
+    }
+
+    fn parts(&self) -> Result<[(&'static str, String); 4], askama::Error> {
+        Ok([
+            ("now-why", self.why.render()?),
+            ("now-steps", self.waterfall.render()?),
+            ("now-about", self.about.render()?),
+            ("now-knows", self.knows.render()?),
+        ])
+    }
+}
+
+pub(super) async fn show(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Response {
+    match draw(&desk, &visitor, &id, wanted).await {
+        Ok(show) => page(&visitor, &show),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<Uuid>) -> Response {
-    let api = visitor.api.clone();
-    let draw = move || {
-        let api = api.clone();
-        async move {
-            let now = now(&api, id).await?;
-            let is_last = now.detail.operation.phase.is_final();
-            Ok(Picture { html: now.render().unwrap_or_default(), is_last })
-        }
-    };
-    stream(&desk, &visitor, About::Operation(OperationId(id)), draw)
+async fn draw(desk: &Hub, visitor: &Visitor, id: &str, wanted: Wanted) -> Result<Show, Trouble> {
+    let id = id_of(id)?;
+    let look = Look::at(&visitor.api, id).await?;
+    let mut story = Story::default();
+    story.read_on(&visitor.api, id).await?;
+    let workflow = look.detail.operation.workflow.clone();
+    let frame = Frame::new(desk, visitor, Section::Operations, &format!("{workflow} {id}"));
+    let pieces = Pieces::new(&look, &story, visitor, desk.inside.engine().now());
+    let journal = Journal::new(id, &story, wanted, look.detail.operation.phase.is_final());
+    Ok(Show { frame, id, workflow, pieces, journal })
 }
 
-async fn now(api: &Api, id: Uuid) -> Result<Now, Trouble> {
-    let detail = api.get(&format!("/operations/{id}")).await?;
-    let why = api.get(&format!("/operations/{id}/explain")).await?;
-    let journal: JournalPage = api.get(&format!("/operations/{id}/journal?limit=500")).await?;
-    Ok(Now { detail, why, journal: journal.items })
+/// What the page has already, and what of the journal it wants.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Followed {
+    after: u32,
+    kind: String,
+    step: String,
+    q: String,
+}
+
+pub(super) async fn live(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    Query(followed): Query<Followed>,
+) -> Response {
+    let Ok(id) = id_of(&id) else { return StatusCode::NOT_FOUND.into_response() };
+    let Followed { after, kind, step, q } = followed;
+    let wanted = Wanted { kind, step, q, before: None };
+    let follower = Follower {
+        desk: Desk::clone(&desk),
+        visitor: visitor.clone(),
+        id,
+        after,
+        wanted,
+        story: Story::default(),
+        patches: Patches::default(),
+    };
+    let follower = Arc::new(Mutex::new(follower));
+    let draw = move || {
+        let follower = Arc::clone(&follower);
+        async move { follower.lock().await.draw().await }
+    };
+    stream(&desk, &visitor, Watched::Operation(OperationId(id)), draw)
+}
+
+/// One open page.
+struct Follower {
+    desk: Desk,
+    visitor: Visitor,
+    id: Uuid,
+    after: u32,
+    wanted: Wanted,
+    story: Story,
+    patches: Patches,
+}
+
+impl Follower {
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        let look = Look::at(&self.visitor.api, self.id).await?;
+        let is_first = self.story.last == 0;
+        self.story.read_on(&self.visitor.api, self.id).await?;
+        let entries = std::mem::take(&mut self.story.entries);
+        let fresh = Lines::of(entries.iter().filter(|entry| entry.seq > self.after), &self.wanted);
+        let pieces = Pieces::new(&look, &self.story, &self.visitor, self.desk.inside.engine().now());
+        let broken = |error: askama::Error| {
+            Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())
+        };
+        let mut html = self.patches.of(&pieces.parts().map_err(broken)?);
+        let lines = fresh.render().map_err(broken)?;
+        if is_first {
+            // Whoever lost the connection may have some of these lines already.
+            html += &self.patches.of(&[("fresh", lines)]);
+        } else if !fresh.is_empty() {
+            html += &appended("fresh", &lines);
+        }
+        Ok(Picture { html, is_last: look.detail.operation.phase.is_final() })
+    }
 }

@@ -124,26 +124,51 @@ impl Row {
     }
 }
 
+/// One rectangle, before it is written.
+struct Drawn {
+    kind: Kind,
+    x: f64,
+    end: f64,
+    time: Duration,
+    parts: usize,
+    note: String,
+}
+
 fn rects(segments: &[Segment], scale: &Scale) -> Vec<Rect> {
-    let mut rects: Vec<Rect> = Vec::new();
-    let mut drawn_to = -1.0;
+    let mut drawn: Vec<Drawn> = Vec::new();
     for segment in segments.iter().filter(|one| one.to > one.from) {
-        let x = scale.x(segment.from).min(WIDE - SEEN);
-        let width = (scale.x(segment.to) - x).max(SEEN);
-        // A short look between two long waits would hide behind them.
-        let is_hidden = segment.kind == Kind::Work && x + width <= drawn_to + 1.0;
-        if is_hidden || rects.len() == RECTS_MAX {
-            continue;
+        let (x, end) = (scale.x(segment.from), scale.x(segment.to));
+        let time = segment.to.since(segment.from);
+        // Many short waits, with a short look between them, are one long wait.
+        let joins = |last: &&mut Drawn| {
+            let is_short = end - x < SEEN && x <= last.end + 1.0;
+            is_short && (last.kind == segment.kind || segment.kind == Kind::Work)
+        };
+        if let Some(last) = drawn.last_mut().filter(joins) {
+            last.end = last.end.max(end);
+            if last.kind == segment.kind {
+                last.time += time;
+                last.parts += 1;
+                last.note.clone_from(&segment.note);
+            }
+        } else if drawn.len() < RECTS_MAX {
+            drawn.push(Drawn { kind: segment.kind, x, end, time, parts: 1, note: segment.note.clone() });
         }
-        drawn_to = x + width;
-        rects.push(Rect {
-            class: class(segment.kind),
+    }
+    drawn.iter().map(Rect::from).collect()
+}
+
+impl From<&Drawn> for Rect {
+    fn from(drawn: &Drawn) -> Rect {
+        let x = drawn.x.min(WIDE - SEEN);
+        let width = (drawn.end - x).max(SEEN);
+        Rect {
+            class: class(drawn.kind),
             x: format!("{x:.1}"),
             width: format!("{width:.1}"),
-            title: title(segment),
-        });
+            title: title(drawn),
+        }
     }
-    rects
 }
 
 fn class(kind: Kind) -> &'static str {
@@ -156,16 +181,17 @@ fn class(kind: Kind) -> &'static str {
     }
 }
 
-fn title(segment: &Segment) -> String {
-    let took = span(segment.to.since(segment.from));
-    let what = match segment.kind {
+fn title(drawn: &Drawn) -> String {
+    let what = match drawn.kind {
         Kind::Work => "worked",
         Kind::Wait => "waited",
         Kind::Retry => "paused",
         Kind::Undo => "was taken back for",
         Kind::Held => "was held for",
     };
-    if segment.note.is_empty() { format!("{what} {took}") } else { format!("{what} {took}: {}", segment.note) }
+    let parts = if drawn.parts > 1 { format!(", {} times", drawn.parts) } else { String::new() };
+    let note = if drawn.note.is_empty() { String::new() } else { format!(": {}", drawn.note) };
+    format!("{what} {}{parts}{note}", span(drawn.time))
 }
 
 /// The same in words.
@@ -222,7 +248,9 @@ mod tests {
             [segment(Kind::Wait, at, at + 999_000), segment(Kind::Work, at + 999_000, at + 1_000_000)]
         });
         let rects = rects(&waits.collect::<Vec<_>>(), &scale);
-        assert!(rects.len() <= RECTS_MAX, "{}", rects.len());
+        assert_eq!(rects.len(), 1);
+        assert_eq!((rects[0].x.as_str(), rects[0].width.as_str()), ("0.0", "1000.0"));
+        assert_eq!(rects[0].title, "waited 16 min 39 s, 1000 times: why");
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! `/console/launch/keys`: the public keys that let people in.
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::launch::wire::{NewPubkey, Pubkey, PubkeyList, Warnings};
+use serde::Deserialize;
+
+use super::field::{Field, Said, sentence};
+use crate::api::LAUNCH;
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, html, page};
+use crate::launches::ask;
+use crate::parts::Pager;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+const AT: &str = "/console/launch/keys";
+const SHOWN: u64 = 50;
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Asked {
+    cursor: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "launch/keys.html")]
+struct Keys {
+    frame: Frame,
+    keys: Vec<Pubkey>,
+    pager: Pager,
+    may_change: bool,
+    typed: Fields,
+    trouble: Option<Trouble>,
+}
+
+impl Keys {
+    fn field(&self, name: &'static str, label: &'static str) -> Field {
+        let flaw = self.trouble.iter().flat_map(|trouble| &trouble.flaws).find(|flaw| flaw.field == name);
+        Field::new(name, label, self.typed.text(name), Said::from(flaw.cloned()))
+    }
+
+    fn note(&self) -> Option<String> {
+        self.trouble.as_ref().filter(|trouble| trouble.flaws.is_empty()).map(|trouble| sentence(&trouble.line()))
+    }
+}
+
+pub(super) async fn list(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Query(asked): Query<Asked>,
+) -> Response {
+    match draw(&desk, &visitor, asked.cursor, Fields::default(), None).await {
+        Ok(keys) => page(&visitor, &keys),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+async fn draw(
+    desk: &Hub,
+    visitor: &Visitor,
+    cursor: Option<String>,
+    typed: Fields,
+    trouble: Option<Trouble>,
+) -> Result<Keys, Trouble> {
+    let offset: u64 = cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+    let found: PubkeyList =
+        visitor.api.get(&format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={offset}")).await?;
+    let next = Some(offset + SHOWN).filter(|next| *next < found.metadata.total).map(|next| next.to_string());
+    let pager = Pager::new(AT, &[], cursor.as_deref(), next.as_deref());
+    let frame = Frame::new(desk, visitor, Section::Launches, "Public keys");
+    Ok(Keys { frame, keys: found.data, pager, may_change: visitor.may_launch(), typed, trouble })
+}
+
+pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let new = NewPubkey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
+    let trouble = match visitor.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
+        Ok(_) => return Flash::good(format!("{} is kept.", new.name)).at(AT),
+        Err(trouble) => trouble,
+    };
+    match draw(&desk, &visitor, None, fields, Some(trouble)).await {
+        Ok(keys) => html(StatusCode::UNPROCESSABLE_ENTITY, &keys),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn delete(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<i64>,
+    fields: Fields,
+) -> Response {
+    if !ask::is_meant(&fields) {
+        let question = "Forget this key? It is also deleted in the accounts to which launches uploaded it.";
+        return ask::page(&desk, &visitor, Section::Launches, question, "Forget it", AT, &fields);
+    }
+    match visitor.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
+        Ok(answer) => match answer.json::<Option<Warnings>>() {
+            Ok(Some(left)) => Flash::bad(format!("The key is forgotten. {}", left.warnings.join(" "))).at(AT),
+            _ => Flash::good("The key is forgotten.").at(AT),
+        },
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}

@@ -1,0 +1,40 @@
+//! Asks before something is lost, for browsers without a script. With one, a dialog has asked already.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::desk::Hub;
+use crate::fields::Fields;
+use crate::frame::{Frame, Section, html};
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "launches/ask.html")]
+struct Ask<'a> {
+    frame: Frame,
+    question: &'a str,
+    yes: &'a str,
+    back: &'a str,
+    /// What was sent, to be sent again.
+    sent: &'a Fields,
+}
+
+/// Whether somebody has said that it is meant.
+pub(crate) fn is_meant(fields: &Fields) -> bool {
+    fields.text("confirmed") == "yes"
+}
+
+/// The page that asks; its button sends the same once more.
+pub(crate) fn page(
+    desk: &Hub,
+    visitor: &Visitor,
+    section: Section,
+    question: &str,
+    yes: &str,
+    back: &str,
+    sent: &Fields,
+) -> Response {
+    let frame = Frame::new(desk, visitor, section, "Are you sure?");
+    html(StatusCode::OK, &Ask { frame, question, yes, back, sent })
+}

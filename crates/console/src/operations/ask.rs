@@ -1,0 +1,107 @@
+//! Asks an operation for something: `GET` and `POST /console/operations/{id}/ask/{verb}`
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::wire::Control;
+use engine::Role;
+use uuid::Uuid;
+
+use super::look::{Look, id_of};
+use super::why::{Action, possible};
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, html};
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+/// The page that asks whether it is meant.
+#[derive(Template)]
+#[template(path = "operations/ask.html")]
+struct Ask {
+    frame: Frame,
+    id: Uuid,
+    workflow: String,
+    action: Action,
+    reason: String,
+    error: Option<String>,
+}
+
+pub(super) async fn form(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path((id, verb)): Path<(String, String)>,
+) -> Response {
+    match draw(&desk, &visitor, &id, &verb, "", None).await {
+        Ok(ask) => html(StatusCode::OK, &ask),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn ask(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path((id, verb)): Path<(String, String)>,
+    fields: Fields,
+) -> Response {
+    let reason = fields.text("reason");
+    let drawn = if fields.text("confirmed") == "yes" {
+        match send(&visitor, &id, &verb, reason).await {
+            Ok(response) => return response,
+            Err(trouble) if trouble.flaws.iter().any(|flaw| flaw.field == "reason") => {
+                draw(&desk, &visitor, &id, &verb, reason, Some(trouble.line())).await
+            }
+            Err(trouble) => return Flash::bad(trouble.line()).at(&format!("/console/operations/{id}")),
+        }
+    } else {
+        draw(&desk, &visitor, &id, &verb, reason, None).await
+    };
+    match drawn {
+        Ok(ask) => {
+            let status = if ask.error.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+            html(status, &ask)
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+async fn send(visitor: &Visitor, id: &str, verb: &str, reason: &str) -> Result<Response, Trouble> {
+    let id = id_of(id)?;
+    let said = match verb {
+        "cancel" => "It is asked to cancel, and gives up when the step that runs has ended.",
+        "pause" => "It is asked to pause, and holds still when the step that runs has ended.",
+        "resume" => "It goes on.",
+        "retry" => "It tries again.",
+        _ => return Err(Trouble::missing("such thing to ask for")),
+    };
+    let reason = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
+    visitor.api.post(&format!("/operations/{id}/{verb}"), &Control { reason }).await?;
+    Ok(Flash::good(said).at(&format!("/console/operations/{id}")))
+}
+
+async fn draw(
+    desk: &Hub,
+    visitor: &Visitor,
+    id: &str,
+    verb: &str,
+    reason: &str,
+    error: Option<String>,
+) -> Result<Ask, Trouble> {
+    let id = id_of(id)?;
+    if !visitor.is(Role::Operator) {
+        let detail = format!("This needs the role operator, and yours is {}.", visitor.role.as_str());
+        return Err(Trouble::new(StatusCode::FORBIDDEN, "Not allowed", detail));
+    }
+    let look = Look::at(&visitor.api, id).await?;
+    let phase = look.detail.operation.phase;
+    let action = possible(&look).into_iter().find(|action| action.verb == verb).ok_or_else(|| {
+        let detail = format!("The operation is {phase} and cannot be asked for this.");
+        Trouble::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
+    })?;
+    let title = format!("{} this operation?", action.label);
+    let frame = Frame::new(desk, visitor, Section::Operations, &title);
+    let workflow = look.detail.operation.workflow.clone();
+    Ok(Ask { frame, id, workflow, action, reason: reason.to_owned(), error })
+}

@@ -1,0 +1,70 @@
+//! All that a page shows of one operation, as the API tells it.
+
+use doors::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
+use uuid::Uuid;
+
+use super::timeline::Timeline;
+use crate::api::Api;
+use crate::trouble::Trouble;
+
+/// Events that are read at a time, and at most.
+const PAGE: usize = 500;
+const EVENTS_MAX: usize = 5000;
+
+/// The id in the address.
+pub(super) fn id_of(text: &str) -> Result<Uuid, Trouble> {
+    Uuid::try_parse(text).map_err(|_| Trouble::missing("operation with this id"))
+}
+
+/// How it stands.
+#[derive(Clone)]
+pub(super) struct Look {
+    pub(super) detail: OperationDetail,
+    pub(super) why: Explanation,
+}
+
+impl Look {
+    pub(super) async fn at(api: &Api, id: Uuid) -> Result<Look, Trouble> {
+        let detail = api.get(&format!("/operations/{id}")).await?;
+        let why = api.get(&format!("/operations/{id}/explain")).await?;
+        Ok(Look { detail, why })
+    }
+}
+
+/// Its journal, as far as it was read.
+#[derive(Default)]
+pub(super) struct Story {
+    pub(super) entries: Vec<JournalEntry>,
+    pub(super) timeline: Timeline,
+    /// Who asked for it.
+    pub(super) by: Option<String>,
+    /// The number of the last event that was read.
+    pub(super) last: u32,
+    /// There is more than anybody wants to see on a page.
+    pub(super) is_cut: bool,
+}
+
+impl Story {
+    /// Reads on. Whoever keeps only the timeline drains the entries.
+    pub(super) async fn read_on(&mut self, api: &Api, id: Uuid) -> Result<(), Trouble> {
+        loop {
+            let path = format!("/operations/{id}/journal?after={}&limit={PAGE}", self.last);
+            let page: JournalPage = api.get(&path).await?;
+            for entry in page.items {
+                self.timeline.add(&entry);
+                self.last = entry.seq;
+                if entry.kind == "created" {
+                    self.by = entry.data["by"].as_str().map(str::to_owned);
+                }
+                self.entries.push(entry);
+            }
+            if page.next.is_none() {
+                return Ok(());
+            }
+            if self.entries.len() >= EVENTS_MAX {
+                self.is_cut = true;
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Why an operation is where it is, and what can be done about it here.
+
+use askama::Template;
+use doors::wire::{Asked, Explanation, OperationDetail, Phase};
+use engine::{Role, Verb};
+
+use super::look::Look;
+use crate::parts::{Chip, Icon, Prose, When};
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "operations/why.html")]
+pub(super) struct Why {
+    detail: OperationDetail,
+    why: Explanation,
+    tone: &'static str,
+    reason: String,
+    asked: Option<Asked>,
+    advice: Advice,
+    actions: Vec<Action>,
+    may_operate: bool,
+    word: String,
+}
+
+/// What the API advises, put in the words of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Advice {
+    sentences: Vec<String>,
+    /// For the command line.
+    commands: Vec<String>,
+    meanings: Vec<(Verb, String)>,
+}
+
+/// Something that an operation can be asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Action {
+    pub(super) verb: &'static str,
+    pub(super) label: &'static str,
+    /// What it does, to be read after the label.
+    pub(super) meaning: String,
+    pub(super) icon: Icon,
+    pub(super) is_harm: bool,
+}
+
+const VERBS: [Verb; 4] = [Verb::Retry, Verb::Resume, Verb::Pause, Verb::Cancel];
+
+impl Why {
+    pub(super) fn new(look: &Look, visitor: &Visitor) -> Why {
+        let Look { detail, why } = look.clone();
+        let phase = detail.operation.phase;
+        let advice = Advice::read(&why.what_you_can_do);
+        let may_operate = visitor.is(Role::Operator);
+        Why {
+            tone: tone(phase),
+            reason: sentence(&why.reason),
+            asked: detail.operation.asked.clone(),
+            actions: if may_operate { actions(phase, &advice.meanings) } else { Vec::new() },
+            advice,
+            may_operate,
+            word: visitor.word.clone(),
+            detail,
+            why,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.detail.operation.phase.is_final()
+    }
+
+    /// The last error says more than the reason, unless the reason repeats it.
+    fn shows_error(&self) -> bool {
+        let is_good = self.detail.operation.phase == Phase::Succeeded;
+        !is_good && self.why.last_error.is_some()
+    }
+}
+
+/// What may be asked of the operation now.
+pub(super) fn possible(look: &Look) -> Vec<Action> {
+    actions(look.detail.operation.phase, &Advice::read(&look.why.what_you_can_do).meanings)
+}
+
+fn actions(phase: Phase, meanings: &[(Verb, String)]) -> Vec<Action> {
+    let phase = engine::Phase::from(phase);
+    let action = |verb: Verb| {
+        let known = meanings.iter().find(|(known, _)| *known == verb).map(|(_, meaning)| meaning.clone());
+        let (label, icon, usual) = match verb {
+            Verb::Cancel => ("Cancel", Icon::Slash, "gives it up"),
+            Verb::Pause => ("Pause", Icon::Pause, "holds it still until somebody resumes it"),
+            Verb::Resume => ("Resume", Icon::Play, "lets it go on"),
+            Verb::Retry => ("Retry", Icon::Undo, "tries again at once"),
+        };
+        let meaning = known.unwrap_or_else(|| usual.to_owned());
+        Action { verb: verb.as_str(), label, meaning, icon, is_harm: verb == Verb::Cancel }
+    };
+    VERBS.into_iter().filter(|verb| phase.allows(*verb)).map(action).collect()
+}
+
+impl Advice {
+    fn read(hints: &[String]) -> Advice {
+        let mut advice = Advice::default();
+        for hint in hints {
+            let quoted = hint.strip_prefix('`').and_then(|rest| rest.split_once('`'));
+            let Some((command, meaning)) = quoted else {
+                advice.sentences.push(sentence(hint));
+                continue;
+            };
+            advice.commands.push(command.to_owned());
+            let asked = command.strip_prefix("provision-engine operations ").and_then(|rest| rest.split(' ').next());
+            if let Some(verb) = VERBS.into_iter().find(|verb| asked == Some(verb.as_str())) {
+                advice.meanings.push((verb, meaning.trim().to_owned()));
+            } else if command == "provision-engine status" {
+                advice.sentences.push("See whether a server is running that works on operations.".to_owned());
+            }
+        }
+        advice
+    }
+}
+
+fn tone(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Succeeded => "good",
+        Phase::Failed | Phase::Stuck => "bad",
+        Phase::Pending | Phase::Waiting | Phase::Paused => "waits",
+        Phase::Running | Phase::Undoing | Phase::Undone | Phase::Cancelled => "",
+    }
+}
+
+/// With a capital letter, unless it begins with the name of a step, and with a full stop.
+fn sentence(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_word = ["it", "this", "an", "a", "node", "what", "look", "start"].contains(&first);
+    let mut chars = text.chars();
+    let begun = match chars.next() {
+        Some(letter) if is_word => letter.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    };
+    if begun.ends_with(['.', '!', '?']) { begun } else { format!("{begun}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_for_the_command_line_becomes_buttons_and_sentences() {
+        let hints = [
+            "`provision-engine explain 1` says why that one is not finished",
+            "`provision-engine status` shows whether a node is running and ready",
+            "look at the far side for what is left over before you decide",
+            "`provision-engine operations retry 1` tries again at once",
+            "`provision-engine operations watch 1` follows it",
+        ];
+        let advice = Advice::read(&hints.map(str::to_owned));
+        assert_eq!(advice.commands.len(), 4);
+        assert_eq!(advice.meanings, [(Verb::Retry, "tries again at once".to_owned())]);
+        assert_eq!(advice.sentences.len(), 2);
+        assert_eq!(advice.sentences[1], "Look at the far side for what is left over before you decide.");
+    }
+
+    #[test]
+    fn what_can_be_asked_for_follows_the_phase_and_says_what_it_does() {
+        let meanings = [(Verb::Cancel, "gives it up and leaves what it made".to_owned())];
+        let waiting = actions(Phase::Waiting, &meanings);
+        let verbs: Vec<&str> = waiting.iter().map(|action| action.verb).collect();
+        assert_eq!(verbs, ["retry", "pause", "cancel"]);
+        assert_eq!(waiting[2].meaning, "gives it up and leaves what it made");
+        assert!(actions(Phase::Succeeded, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_sentence_begins_and_ends_like_one() {
+        assert_eq!(sentence("it succeeded"), "It succeeded.");
+        assert_eq!(sentence("rest waits"), "rest waits.");
+    }
+}
