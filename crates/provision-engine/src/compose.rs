@@ -18,7 +18,7 @@ use doors::{Bearers, DoorSettings, Doors, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{MemoryStore, Store};
-use engine::{AccessStore, Engine, EngineBuilder, RetryPolicy, Settings, WallClock};
+use engine::{AccessStore, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use workflows::Drivers;
@@ -42,6 +42,7 @@ pub(crate) use serverless::Nebula;
 pub(crate) struct House {
     pub(crate) engine: Engine,
     pub(crate) access: Arc<dyn AccessStore>,
+    pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) ring: SharedRing,
     pub(crate) keys: Keys,
     /// The far sides that live in this process.
@@ -57,7 +58,7 @@ pub(crate) struct House {
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
     pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
-        let Database { store, access } = Database::open(&config.store).await?;
+        let Database { store, access, people } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access);
         let ring = SharedRing::new(keys.open().await?);
         let stands_in = serverless::sandbox_stands_in(config).await;
@@ -74,7 +75,19 @@ impl House {
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = workflows::register(builder, &drivers).build();
-        Ok(House { engine, access, ring, keys, sandbox, sandbox_url: url, nebula, cloud, catalog, bearers })
+        Ok(House {
+            engine,
+            access,
+            people,
+            ring,
+            keys,
+            sandbox,
+            sandbox_url: url,
+            nebula,
+            cloud,
+            catalog,
+            bearers,
+        })
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -87,6 +100,7 @@ impl House {
         Ok(doors::router(Doors {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
+            people: Arc::clone(&self.people),
             meter: Arc::clone(meter),
             settings: DoorSettings {
                 body_limit_bytes: config.server.body_limit_bytes,

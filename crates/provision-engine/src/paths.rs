@@ -48,6 +48,11 @@ impl DataDir {
         self.path.join("broker.credentials")
     }
 
+    /// User and password of the first user, which the first start writes.
+    pub(crate) fn console_password(&self) -> PathBuf {
+        self.path.join("console-password")
+    }
+
     /// The id of the last node that worked here.
     pub(crate) fn node_file(&self) -> PathBuf {
         self.path.join("node")

@@ -12,10 +12,10 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::serve::ListenerExt;
 use clap::Args;
-use doors::Meter;
 use doors::tokens::{IssueError, ensure_admin, issue};
+use doors::{Meter, ensure_first_user};
 use engine::secret::{ExposeSecret, SecretString};
-use engine::{AccessStore, Clock, NodeId, Role, WallClock};
+use engine::{AccessStore, Clock, NodeId, PeopleStore, Role, WallClock};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -159,6 +159,7 @@ impl Server {
         let previous = last_node(dir);
         let token = make_admin(dir, &*house.access, previous.is_none()).await?;
         make_broker(dir, &*house.access, previous.is_none()).await?;
+        make_user(dir, &*house.people).await?;
         let listener = TcpListener::bind(config.server.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.server.listen))?;
@@ -278,6 +279,15 @@ async fn make_broker(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> R
     replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Writes name and password of the first user where there is no user at all.
+async fn make_user(dir: &DataDir, people: &dyn PeopleStore) -> Result<()> {
+    let made = ensure_first_user(people, WallClock.now()).await.context("cannot make the first user")?;
+    let Some((name, password)) = made else { return Ok(()) };
+    let path = dir.console_password();
+    let line = format!("{name}:{}\n", password.expose_secret());
+    replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// What a person needs to know to go on, on one screen.
 fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: bool) {
     let dir = DataDir::new(&config.data_dir);
@@ -295,12 +305,17 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         (false, true) => dir.admin_token().display().to_string(),
         (false, false) => "not in the data directory; give --token".to_owned(),
     };
+    let users = match dir.console_password() {
+        path if path.exists() => format!("user and password in {}", path.display()),
+        _ => "provision-engine users list".to_owned(),
+    };
     note(format!(
         "provision-engine {version} serves at http://{listen}\n  \
            data directory  {dir}\n  \
            database        {database}\n  \
            sandbox         {sandbox}\n  \
            admin token     {token}\n  \
+           console         http://{listen}/ ({users})\n  \
            broker          http://{listen}/v2, user and password in {broker}\n\
          try it:   provision-engine instances create --plan azure --param name=first --param region=westeurope \
          --wait --data-dir {dir}\n          \

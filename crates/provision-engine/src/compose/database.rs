@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use engine::store::{Store, StoreError};
-use engine::{AccessStore, Clock, WallClock};
+use engine::{AccessStore, Clock, PeopleStore, WallClock};
 use secrecy::ExposeSecret;
 use store::{PostgresStore, SqliteStore};
 
@@ -22,20 +22,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Database {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) access: Arc<dyn AccessStore>,
+    pub(crate) people: Arc<dyn PeopleStore>,
 }
 
 impl Database {
+    fn of<S: Store + AccessStore + PeopleStore>(store: &Arc<S>) -> Database {
+        Database {
+            store: Arc::clone(store) as Arc<_>,
+            access: Arc::clone(store) as Arc<_>,
+            people: Arc::clone(store) as Arc<_>,
+        }
+    }
+
     /// Opens the database and brings its schema up to date.
     pub(crate) async fn open(config: &config::Store) -> Result<Database> {
         match &config.database {
-            config::Database::Sqlite(path) => {
-                let store = open_file(path)?;
-                Ok(Database { store: Arc::clone(&store) as Arc<_>, access: store })
-            }
+            config::Database::Sqlite(path) => Ok(Database::of(&open_file(path)?)),
             config::Database::Postgres(url) => {
                 let connect = async || PostgresStore::connect(url.expose_secret(), config.connections).await;
                 let store = patiently(connect).await.context("cannot open the database")?;
-                Ok(Database { store: Arc::clone(&store) as Arc<_>, access: store })
+                Ok(Database::of(&store))
             }
         }
     }
