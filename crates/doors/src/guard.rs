@@ -62,8 +62,7 @@ fn not_in_the_table(method: &str, path: &str) -> Problem {
 }
 
 async fn turn_away(hall: &Hall, caller: &Caller, needed: Role, deed: Option<Deed>) -> Response {
-    let detail =
-        format!("this needs the role {needed}, and the token {} has the role {}", caller.name, caller.role);
+    let detail = format!("this needs the role {needed}, and {} has the role {}", caller.name, caller.role);
     let response = Problem::new(Code::Forbidden, detail).with("needs", needed.as_str()).into_response();
     if let Some(deed) = deed {
         audit::write(hall, deed.ended(hall, &response)).await;

@@ -35,7 +35,7 @@ pub async fn ensure_first_user(
     let password = password::made();
     let user = new_user(FIRST_USER, Role::Admin, hash::hash(&password).await, now);
     let is_made = people.add_user(&user).await?;
-    Ok(is_made.then(|| (user.name, password)))
+    Ok(is_made.then_some((user.name, password)))
 }
 
 fn new_user(name: &str, role: Role, hash: String, now: Timestamp) -> UserRow {

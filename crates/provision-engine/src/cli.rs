@@ -9,7 +9,7 @@ use crate::cmd::{
     background, bench, catalog, check, completions, config, demo, explain, images, instance_types, instances,
     inventory, keys, launch, launches, man, migrate, operations,
 };
-use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens};
+use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens, users};
 use crate::config::{Config, ConfigError, Warning};
 use crate::output::Format;
 
@@ -109,6 +109,7 @@ pub(crate) enum Command {
     Steps(plan::StepsArgs),
     Keys(keys::KeysArgs),
     Tokens(tokens::TokensArgs),
+    Users(users::UsersArgs),
     Migrate(migrate::MigrateArgs),
     Config(config::ConfigArgs),
     Check(check::CheckArgs),

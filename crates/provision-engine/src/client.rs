@@ -7,8 +7,9 @@ mod events;
 use std::time::Duration;
 
 use doors::wire::{
-    Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, NewToken, Operation,
-    OperationDetail, OperationPage, Signalled, Submit, TokenList, Verb,
+    ChangeUser, Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, MadeUser, NewToken,
+    NewUser, Operation, OperationDetail, OperationPage, Signalled, SignedOut, Submit, TokenList, User,
+    UserList, Verb,
 };
 use reqwest::header::ACCEPT;
 use reqwest::{Method, RequestBuilder, Response, Url};
@@ -95,6 +96,26 @@ impl Client {
 
     pub(crate) async fn delete_token(&self, name: &str) -> Answered<()> {
         self.send(self.request(Method::DELETE, &["tokens", name])?.timeout(CALL_LIMIT)).await.map(drop)
+    }
+
+    pub(crate) async fn users(&self) -> Answered<UserList> {
+        self.get(&["users"]).await
+    }
+
+    pub(crate) async fn create_user(&self, user: &NewUser) -> Answered<MadeUser> {
+        self.post(&["users"], user).await
+    }
+
+    pub(crate) async fn change_user(&self, name: &str, change: &ChangeUser) -> Answered<User> {
+        self.call(self.request(Method::PUT, &["users", name])?.json(change)).await
+    }
+
+    pub(crate) async fn delete_user(&self, name: &str) -> Answered<()> {
+        self.send(self.request(Method::DELETE, &["users", name])?.timeout(CALL_LIMIT)).await.map(drop)
+    }
+
+    pub(crate) async fn sign_out_user(&self, name: &str) -> Answered<SignedOut> {
+        self.call(self.request(Method::DELETE, &["users", name, "sessions"])?).await
     }
 
     /// The events after this number, as they happen.

@@ -28,6 +28,7 @@ pub(crate) mod server;
 pub(crate) mod serverless;
 pub(crate) mod sources;
 pub(crate) mod tokens;
+pub(crate) mod users;
 
 use anyhow::{Context, Result};
 
@@ -66,6 +67,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Steps(_) => plan::all(global),
         Command::Keys(args) => keys::run(global, args),
         Command::Tokens(args) => in_runtime(tokens::run(global, args)),
+        Command::Users(args) => in_runtime(users::run(global, args)),
         Command::Migrate(_) => in_runtime(migrate::run(global)),
         Command::Config(args) => config::run(global, args),
         Command::Check(args) => in_runtime(check::run(global, args)),

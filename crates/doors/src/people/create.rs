@@ -39,13 +39,8 @@ pub(crate) async fn create_user(
         return Err(Problem::new(Code::InvalidBody, detail).with("field", "name"));
     }
     check_role(role.into())?;
-    let (password, made) = match password.map(SecretString::from) {
-        Some(given) => (given, None),
-        None => {
-            let made = password::made();
-            (made.clone(), Some(wire::Password::from(&made)))
-        }
-    };
+    let is_given = password.is_some();
+    let password = password.map_or_else(password::made, SecretString::from);
     password::check("password", &password, &name)?;
     let hash = hash::hash(&password).await;
     let now = hall.engine.now();
@@ -53,6 +48,7 @@ pub(crate) async fn create_user(
         return Err(Problem::new(Code::UserExists, format!("there is a user {name:?} already")));
     }
     let target = about(&name);
-    let answer = wire::MadeUser { name, role, created_at: now.into(), password: made };
+    let shown = (!is_given).then(|| wire::Password::from(&password));
+    let answer = wire::MadeUser { name, role, created_at: now.into(), password: shown };
     Ok((StatusCode::CREATED, target, Json(answer)))
 }

@@ -22,4 +22,5 @@ mod serverless;
 mod serverless_commands;
 mod serving;
 mod stage;
+mod users;
 mod words;

@@ -17,7 +17,7 @@ fn a_first_start_makes_everything_private_and_says_where_it_is() {
     }
     let mode = |name: &str| std::fs::metadata(place.data(name)).unwrap().permissions().mode() & 0o777;
     assert_eq!(std::fs::metadata(place.path("data")).unwrap().permissions().mode() & 0o777, 0o700);
-    for file in ["admin.token", "keys.json", "engine.db", "node"] {
+    for file in ["admin.token", "console-password", "keys.json", "engine.db", "node"] {
         assert_eq!(mode(file), 0o600, "{file}");
     }
     let node = std::fs::read_to_string(place.data("node")).unwrap();
