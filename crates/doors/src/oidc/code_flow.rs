@@ -117,7 +117,7 @@ impl CodeFlow {
     /// Begins to sign somebody in. They come back to `redirect_uri` with a code and the state.
     pub async fn begin(&self, redirect_uri: &str) -> Result<Begun, FlowError> {
         check_redirect(redirect_uri)?;
-        let mut location = self.endpoints().await?.authorization().map_err(unusable)?;
+        let mut location = self.endpoints().await?.authorization().map_err(|why| unusable(&why))?;
         let [state, nonce, verifier] = [random(), random(), random()];
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
         location.query_pairs_mut().extend_pairs([
@@ -182,7 +182,7 @@ impl CodeFlow {
         verifier: &SecretString,
         redirect_uri: &str,
     ) -> Result<SecretString, FlowError> {
-        let place = self.endpoints().await?.token().map_err(unusable)?;
+        let place = self.endpoints().await?.token().map_err(|why| unusable(&why))?;
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -222,7 +222,7 @@ fn check_redirect(uri: &str) -> Result<(), FlowError> {
     Err(FlowError::Refused("the address to come back to is not a URL of the web".into()))
 }
 
-fn unusable(why: String) -> FlowError {
+fn unusable(why: &str) -> FlowError {
     FlowError::Unavailable(format!("nobody can sign in at this identity provider: {why}"))
 }
 

@@ -130,18 +130,18 @@ pub(super) async fn clear(State(provider): Provider) -> StatusCode {
 
 #[cfg(test)]
 mod tests {
+    use super::Mistake::{Expired, Issuer, Nonce};
     use super::*;
 
     #[test]
     fn mistakes_are_made_in_order_and_as_often_as_asked() {
         let mistakes = Mistakes::default();
         mistakes.lined().extend([
-            Lined { mistake: Mistake::Nonce, times: 2 },
-            Lined { mistake: Mistake::Issuer, times: 1 },
-            Lined { mistake: Mistake::Expired, times: 0 },
+            Lined { mistake: Nonce, times: 2 },
+            Lined { mistake: Issuer, times: 1 },
+            Lined { mistake: Expired, times: 0 },
         ]);
         let made: Vec<Mistake> = (0..6).filter_map(|_| mistakes.next()).collect();
-        use Mistake::{Expired, Issuer, Nonce};
         assert_eq!(made, [Nonce, Nonce, Issuer, Expired, Expired, Expired]);
     }
 }
