@@ -165,21 +165,28 @@ async fn a_commit_that_fails_is_tried_again() {
 async fn members_share_the_work(brokers: &Brokers) {
     brokers.create_topic("share", 4, 1).unwrap();
     let options = options(brokers, "share");
-    let [first, second] = [(); 2].map(|()| Consumer::new(&options, "share").unwrap());
-    let names: Vec<String> = (0..40).map(|number| format!("m{number}")).collect();
-    send(&options, "share", names.iter().map(String::as_str)).await;
-    let (mut by_first, mut by_second) = (BTreeSet::new(), BTreeSet::new());
-    // While the group finds together a message may come twice, and none may be missing.
-    while by_first.union(&by_second).count() < names.len() {
-        let (consumer, got, by) = tokio::select! {
-            got = first.next() => (&first, got, &mut by_first),
-            got = second.next() => (&second, got, &mut by_second),
-        };
-        consumer.done(&got);
-        by.insert(text(&got));
+    let members = [(); 2].map(|()| Consumer::new(&options, "share").unwrap());
+    // While the group finds together a message may come twice, and one member may get all of them.
+    let mut round = 0;
+    loop {
+        let got = share_out(&options, &members, round).await;
+        round += 1;
+        let [first, second] = got.each_ref().map(|all| all.iter().map(|one| one.partition).collect());
+        let (first, second): (BTreeSet<i32>, BTreeSet<i32>) = (first, second);
+        let is_once = got.iter().map(Vec::len).sum::<usize>() == SHARED;
+        if is_once && !first.is_empty() && !second.is_empty() && first.is_disjoint(&second) {
+            break;
+        }
     }
-    assert!(!by_first.is_empty() && !by_second.is_empty(), "{} and {}", by_first.len(), by_second.len());
+    // From now on each has its partitions, and nobody else reads them.
+    let got = share_out(&options, &members, round).await;
+    let [by_first, by_second] = got.each_ref().map(|all| all.iter().map(text).collect::<BTreeSet<_>>());
+    assert_eq!(got.iter().map(Vec::len).sum::<usize>(), SHARED, "a message came twice");
+    assert!(by_first.is_disjoint(&by_second));
+    assert!(by_first.len() > 5 && by_second.len() > 5, "{} and {}", by_first.len(), by_second.len());
+    let [first, second] = members;
     first.close().await;
+    let names = names(round + 1);
     send(&options, "share", names.iter().map(String::as_str)).await;
     let mut again = BTreeSet::new();
     while again.len() < names.len() {
@@ -187,6 +194,31 @@ async fn members_share_the_work(brokers: &Brokers) {
         second.done(&got);
         again.insert(text(&got));
     }
+}
+
+/// So many messages are in one round.
+const SHARED: usize = 40;
+
+fn names(round: usize) -> Vec<String> {
+    (0..SHARED).map(|number| format!("m{round}-{number}")).collect()
+}
+
+/// Sends one round, and answers what each member was handed until all of it had come.
+async fn share_out(options: &KafkaOptions, members: &[Consumer; 2], round: usize) -> [Vec<Received>; 2] {
+    let names = names(round);
+    send(options, "share", names.iter().map(String::as_str)).await;
+    let mut missing: BTreeSet<String> = names.into_iter().collect();
+    let mut handed = [Vec::new(), Vec::new()];
+    while !missing.is_empty() {
+        let (number, got) = tokio::select! {
+            got = members[0].next() => (0, got),
+            got = members[1].next() => (1, got),
+        };
+        members[number].done(&got);
+        missing.remove(&text(&got));
+        handed[number].push(got);
+    }
+    handed
 }
 
 async fn a_dead_letter_says_why(brokers: &Brokers) {

@@ -9,6 +9,7 @@ use super::shape::{
 };
 use super::stage::current;
 use crate::launch::record::LaunchRecord;
+use crate::launch::state::Tracked;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {
@@ -153,7 +154,9 @@ fn progress(name: &str, record: &LaunchRecord) -> Option<(u32, u32)> {
             build.done.zip(build.total)
         }
         name if name == FETCH_ADDRESSES.name && !record.state.instances.is_empty() => {
-            let known = record.state.instances.iter().filter(|tracked| tracked.has_address()).count();
+            let all = &record.state.instances;
+            let is_settled = |tracked: &&Tracked| tracked.instance.state.is_gone() || tracked.has_address();
+            let known = all.iter().filter(is_settled).count();
             let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
             Some((count(known), count(record.state.instances.len())))
         }
