@@ -46,7 +46,13 @@ document.addEventListener('submit', (event) => {
   yes.textContent = form.dataset.yes || 'Yes';
   yes.className = form.hasAttribute('data-harm') ? 'danger' : 'primary';
   row.append(yes, no);
-  dialog.append(text, row);
+  const reason = document.createElement('input');
+  if (form.dataset.reason) {
+    const label = Object.assign(document.createElement('label'), { className: 'field', textContent: form.dataset.reason });
+    reason.maxLength = 500;
+    label.append(reason);
+    dialog.append(text, label, row);
+  } else dialog.append(text, row);
   document.body.append(dialog);
   dialog.addEventListener('close', () => dialog.remove());
   no.addEventListener('click', () => dialog.close());
@@ -55,6 +61,7 @@ document.addEventListener('submit', (event) => {
     form.dataset.confirmed = 'yes';
     const said = Object.assign(document.createElement('input'), { type: 'hidden', name: 'confirmed', value: 'yes' });
     form.append(said);
+    if (form.dataset.reason) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'reason', value: reason.value }));
     form.requestSubmit(event.submitter);
   });
   dialog.showModal();
@@ -101,3 +108,17 @@ document.addEventListener('keydown', (event) => {
 
 tick();
 setInterval(tick, SECOND);
+
+// A stream that has said everything is cut off, and that is no error.
+window.addEventListener('unhandledrejection', (event) => { if (event.reason?.name === 'AbortError') event.preventDefault(); });
+
+// A list that grows is followed to its end while the switch beside it is on.
+function follow() {
+  for (const on of document.querySelectorAll('input[data-follow]:checked')) {
+    const list = document.getElementById(on.dataset.follow);
+    if (list) list.scrollTop = list.scrollHeight;
+  }
+}
+document.addEventListener('htmx:sse:after:message', follow);
+document.addEventListener('change', (event) => { if (event.target.matches('input[data-follow]')) follow(); });
+if (!location.hash) follow();

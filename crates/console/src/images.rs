@@ -1,9 +1,12 @@
-//! To come.
+//! Images: builds, and what was launched from them.
+
+mod list;
 
 use axum::Router;
+use axum::routing::get;
 
 use crate::desk::Desk;
 
 pub(crate) fn routes() -> Router<Desk> {
-    Router::new()
+    Router::new().route("/console/images", get(list::list)).route("/console/images/now", get(list::now))
 }

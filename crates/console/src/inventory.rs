@@ -1,9 +1,19 @@
-//! To come.
+//! Every machine that was launched.
+
+mod filter;
+mod list;
+pub(crate) mod sheet;
+mod terminate;
 
 use axum::Router;
+use axum::routing::{get, post};
 
 use crate::desk::Desk;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
+        .route("/console/inventory", get(list::list))
+        .route("/console/inventory/now", get(list::now))
+        .route("/console/inventory.csv", get(list::csv))
+        .route("/console/inventory/{id}/terminate", post(terminate::terminate))
 }

@@ -31,6 +31,7 @@ const CALM_ALL: Duration = Duration::from_millis(500);
 
 /// A part of a page.
 pub(crate) struct Picture {
+    /// Empty where nothing changed.
     pub(crate) html: String,
     /// Nothing will change any more.
     pub(crate) is_last: bool,
@@ -137,7 +138,7 @@ where
                 self.sent.get_or_insert_default();
                 continue;
             };
-            if self.sent.as_ref() != Some(&picture.html) {
+            if !picture.html.is_empty() && self.sent.as_ref() != Some(&picture.html) {
                 let event = Event::default().data(&picture.html);
                 self.sent = Some(picture.html);
                 return Some(event);

@@ -7,11 +7,15 @@ use crate::pulse::Sample;
 
 const HEIGHT: f64 = 40.0;
 const SECONDS: f64 = 30.0;
+/// Bars of one hour; the newest is at the right edge.
+const BARS: usize = 120;
 
 pub(super) struct Chart {
     pub(super) title: &'static str,
     /// What the last bar says.
     pub(super) value: String,
+    /// What the highest bar says.
+    pub(super) most: String,
     /// The same for somebody who does not see the bars.
     pub(super) told: String,
     pub(super) bars: Vec<Bar>,
@@ -25,8 +29,11 @@ pub(super) struct Bar {
 
 impl Chart {
     pub(super) fn of_finished(samples: &[Sample]) -> Chart {
-        let values: Vec<f64> = samples.iter().map(|sample| sample.finished as f64 / SECONDS).collect();
-        let say = |value: f64| if value < 10.0 { format!("{value:.1}/s") } else { format!("{value:.0}/s") };
+        // The first sample has nothing before it to compare with.
+        let values: Vec<f64> =
+            samples.iter().skip(1).map(|sample| sample.finished as f64 / SECONDS * 60.0).collect();
+        let say =
+            |value: f64| if value < 10.0 { format!("{value:.1}/min") } else { format!("{value:.0}/min") };
         Chart::new("Finished operations", &values, say)
     }
 
@@ -35,20 +42,42 @@ impl Chart {
             let since = sample.stats.oldest_unfinished;
             since.map_or(0.0, |since| sample.at.since(since).as_secs_f64())
         };
-        let values: Vec<f64> = samples.iter().map(age).collect();
+        let values: Vec<f64> = samples.iter().skip(1).map(age).collect();
         Chart::new("Age of the oldest unfinished operation", &values, |value| {
             if value == 0.0 { "none".to_owned() } else { span(Duration::from_secs_f64(value)) }
         })
     }
 
+    /// There is nothing to draw in the first minute.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bars.is_empty()
+    }
+
     fn new(title: &'static str, values: &[f64], say: impl Fn(f64) -> String) -> Chart {
         let most = values.iter().copied().fold(0.0, f64::max);
-        let bar = |(x, value): (usize, &f64)| {
+        let values = &values[values.len().saturating_sub(BARS)..];
+        let first = BARS - values.len();
+        let bar = |(nth, value): (usize, &f64)| {
             let height = if most > 0.0 { (value / most * HEIGHT).max(1.0) } else { 1.0 };
-            Bar { x: x * 2, y: HEIGHT - height, height }
+            Bar { x: (first + nth) * 2, y: HEIGHT - height, height }
         };
         let value = say(values.last().copied().unwrap_or_default());
-        let told = format!("{title} in the last hour: now {value}, at most {}", say(most));
-        Chart { title, value, told, bars: values.iter().enumerate().map(bar).collect() }
+        let most_said = say(most);
+        let told = format!("{title} in the last hour: now {value}, at most {most_said}");
+        Chart { title, value, most: most_said, told, bars: values.iter().enumerate().map(bar).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_bar_is_at_the_right_edge_and_the_highest_fills_the_chart() {
+        let chart = Chart::new("x", &[1.0, 4.0, 2.0], |value| format!("{value}"));
+        assert_eq!(chart.bars.last().unwrap().x, (BARS - 1) * 2);
+        assert_eq!(chart.bars[1].height, HEIGHT);
+        assert_eq!((chart.value.as_str(), chart.most.as_str()), ("2", "4"));
+        assert!(Chart::new("x", &[], |value| format!("{value}")).is_empty());
     }
 }

@@ -41,7 +41,8 @@ impl Accounts {
     /// What is wrong with no field in particular.
     fn note(&self) -> Option<String> {
         let trouble = self.trouble.as_ref()?;
-        let is_shown = |name: &str| ["name", "arn", "external_id", "access_key_id", "secret_access_key"].contains(&name);
+        let is_shown =
+            |name: &str| ["name", "arn", "external_id", "access_key_id", "secret_access_key"].contains(&name);
         let is_told = !trouble.flaws.is_empty() && trouble.flaws.iter().all(|flaw| is_shown(&flaw.field));
         (!is_told).then(|| sentence(&trouble.line()))
     }
@@ -67,7 +68,9 @@ async fn draw(
 
 pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let trouble = match add_account(&visitor.api, &fields, "").await {
-        Ok(source) => return Flash::good(format!("{} is added. Check whether it lets us in.", source.name)).at(AT),
+        Ok(source) => {
+            return Flash::good(format!("{} is added. Check whether it lets us in.", source.name)).at(AT);
+        }
         Err(trouble) => trouble,
     };
     match draw(&desk, &visitor, fields, Some(trouble)).await {

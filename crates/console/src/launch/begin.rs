@@ -109,7 +109,9 @@ fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
             draft.set("image_name", &text(image, "image_name"));
             let arch = text(image, "architecture");
             draft.set("architecture", if arch == "arm64" { "aarch64" } else { &arch });
-            note = Some("Packages and users of an image are sealed. If there were some, say them again.".to_owned());
+            note = Some(
+                "Packages and users of an image are sealed. If there were some, say them again.".to_owned(),
+            );
         }
         _ => {}
     }
@@ -187,7 +189,8 @@ mod tests {
 
     #[test]
     fn an_image_that_was_built_is_not_built_again() {
-        let asked = json!({"kind": "build", "distribution": "rhel-9", "architecture": "arm64", "image_type": "aws"});
+        let asked =
+            json!({"kind": "build", "distribution": "rhel-9", "architecture": "arm64", "image_type": "aws"});
         let mut draft = Draft::new();
         let note = again(&mut draft, &launch(&asked, &json!({"compose": "c", "status": "failure"})));
         assert!(note.is_some() && draft.is("architecture", "aarch64") && draft.builds());

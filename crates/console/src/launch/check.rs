@@ -18,7 +18,9 @@ fn flaw(field: &str, text: &str, hint: Option<&str>) -> Flaw {
 /// All that is wrong on one page.
 pub(crate) fn step(step: Step, draft: &Draft) -> Vec<Flaw> {
     let fields: &[&str] = match step {
-        Step::Image => &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"],
+        Step::Image => {
+            &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"]
+        }
         Step::Where => &["source_id", "region", "instance_type", "amount", "name"],
         Step::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
         Step::How => &["profile"],
@@ -59,7 +61,9 @@ fn image(name: &str, draft: &Draft) -> Option<Flaw> {
             let is_wrong = text.is_empty() || text.len() > 64 || !text.chars().all(is_plain);
             says(builds && is_wrong, "Name a distribution.", Some("Such as rhel-9 or fedora-42."))
         }
-        "image_name" => says(builds && text.chars().count() > 100, "It must have at most 100 characters.", None),
+        "image_name" => {
+            says(builds && text.chars().count() > 100, "It must have at most 100 characters.", None)
+        }
         "packages" => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._+@:/".contains(c);
             let bad = draft.packages().into_iter().find(|word| !word.chars().all(is_plain))?;
@@ -84,7 +88,9 @@ pub(crate) fn user_name(text: &str) -> Option<&'static str> {
     let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     let begins = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let fits = begins && text.len() <= 32 && text.chars().all(is_good);
-    (!fits).then_some("A name has small letters, digits, - and _, begins with a letter and has at most 32 of them.")
+    (!fits).then_some(
+        "A name has small letters, digits, - and _, begins with a letter and has at most 32 of them.",
+    )
 }
 
 pub(crate) fn user_key(text: &str) -> Option<&'static str> {
@@ -123,7 +129,8 @@ fn key(name: &str, draft: &Draft) -> Option<Flaw> {
         ("key", "" | "none") => says(!is_optional, "Choose the public key that lets you in."),
         ("pubkey_id", "kept") => says(text.parse::<i64>().is_err(), "Choose one of the keys."),
         ("pubkey_name", "new") => {
-            let fits = (1..=255).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+            let fits =
+                (1..=255).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
             says(!fits, "Give the key a name, so that you find it again.")
         }
         ("pubkey_body", "new") => public_key::look(text).err().and_then(|said| says(true, said)),
@@ -135,7 +142,9 @@ fn key(name: &str, draft: &Draft) -> Option<Flaw> {
 pub(crate) fn too_many(vcpus: u32, amount: u32) -> Option<String> {
     let all = u64::from(vcpus) * u64::from(amount);
     (all > VCPUS_WARNED).then(|| {
-        format!("These are {all} virtual processors. Many accounts may have no more than {VCPUS_WARNED} at once.")
+        format!(
+            "These are {all} virtual processors. Many accounts may have no more than {VCPUS_WARNED} at once."
+        )
     })
 }
 
@@ -176,7 +185,11 @@ mod tests {
             assert!(step(at, &later).is_empty(), "{at:?}");
         }
         let given = draft(&[("image", "cloud"), ("image_id", "ami-1"), ("later", "yes"), ("source_id", "s")]);
-        assert_eq!(fields(Step::Where, &given), ["instance_type"], "an image that is there is not waited for");
+        assert_eq!(
+            fields(Step::Where, &given),
+            ["instance_type"],
+            "an image that is there is not waited for"
+        );
     }
 
     #[test]

@@ -169,11 +169,16 @@ mod tests {
         for name in NAMES.into_iter().filter(|name| *name != "once") {
             draft.set(name, &format!("value of {name}"));
         }
-        draft.users = vec![User { name: "ann".into(), key: String::new() }, User { name: "bob".into(), key: "k".into() }];
+        draft.users = vec![
+            User { name: "ann".into(), key: String::new() },
+            User { name: "bob".into(), key: "k".into() },
+        ];
         for shown in Step::ALL {
             // A page shows its own fields with what is in them, and carries the others.
             let mut sent = draft.hidden(Some(shown));
-            sent.extend(draft.hidden(None).into_iter().filter(|(name, _)| *name != "once" && Step::of(name) == shown));
+            sent.extend(
+                draft.hidden(None).into_iter().filter(|(name, _)| *name != "once" && Step::of(name) == shown),
+            );
             let read = Draft::read(&fields(&sent));
             assert_eq!(read.hidden(None), draft.hidden(None), "{shown:?}");
         }

@@ -102,13 +102,14 @@ async fn send(api: &Api, draft: &Draft) -> Result<Launch, Trouble> {
 
 /// An image is shared with the account that launches it.
 async fn accounts(api: &Api, source: &str) -> Result<Vec<String>, Trouble> {
-    let info: UploadInfo = api.get(&format!("{LAUNCH}/sources/{}/upload_info", path::part(source))).await.map_err(
-        |trouble| {
+    let info: UploadInfo = api
+        .get(&format!("{LAUNCH}/sources/{}/upload_info", path::part(source)))
+        .await
+        .map_err(|trouble| {
             let text = trouble.line();
             let flaw = Flaw { field: "source_id".to_owned(), text, hint: None };
             Trouble { flaws: vec![flaw], ..trouble }
-        },
-    )?;
+        })?;
     Ok(info.aws.map(|aws| aws.account_id).into_iter().filter(|id| !id.is_empty()).collect())
 }
 

@@ -11,8 +11,18 @@ use crate::trouble::Trouble;
 
 const SHOWN: usize = 50;
 pub(crate) const DISTRIBUTIONS: &[&str] = &[
-    "rhel-10", "rhel-96", "rhel-95", "rhel-94", "rhel-9", "rhel-810", "rhel-8", "centos-10", "centos-9", "fedora-43",
-    "fedora-42", "fedora-41",
+    "rhel-10",
+    "rhel-96",
+    "rhel-95",
+    "rhel-94",
+    "rhel-9",
+    "rhel-810",
+    "rhel-8",
+    "centos-10",
+    "centos-9",
+    "fedora-43",
+    "fedora-42",
+    "fedora-41",
 ];
 
 #[derive(Template)]

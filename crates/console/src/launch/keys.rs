@@ -44,15 +44,14 @@ impl Keys {
     }
 
     fn note(&self) -> Option<String> {
-        self.trouble.as_ref().filter(|trouble| trouble.flaws.is_empty()).map(|trouble| sentence(&trouble.line()))
+        self.trouble
+            .as_ref()
+            .filter(|trouble| trouble.flaws.is_empty())
+            .map(|trouble| sentence(&trouble.line()))
     }
 }
 
-pub(super) async fn list(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Query(asked): Query<Asked>,
-) -> Response {
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor, Query(asked): Query<Asked>) -> Response {
     match draw(&desk, &visitor, asked.cursor, Fields::default(), None).await {
         Ok(keys) => page(&visitor, &keys),
         Err(trouble) => trouble.page(&desk, &visitor),

@@ -19,10 +19,35 @@ use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 pub(crate) const REGIONS: &[&str] = &[
-    "us-east-1", "us-east-2", "us-west-1", "us-west-2", "ca-central-1", "ca-west-1", "sa-east-1", "eu-central-1",
-    "eu-central-2", "eu-north-1", "eu-south-1", "eu-south-2", "eu-west-1", "eu-west-2", "eu-west-3", "af-south-1",
-    "il-central-1", "me-central-1", "me-south-1", "ap-east-1", "ap-northeast-1", "ap-northeast-2", "ap-northeast-3",
-    "ap-south-1", "ap-south-2", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+    "ca-central-1",
+    "ca-west-1",
+    "sa-east-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "af-south-1",
+    "il-central-1",
+    "me-central-1",
+    "me-south-1",
+    "ap-east-1",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-south-1",
+    "ap-south-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
     "ap-southeast-5",
 ];
 
@@ -87,7 +112,8 @@ impl Place {
     pub(crate) fn warning(&self, draft: &Draft) -> Option<String> {
         let chosen = self.sources.iter().find(|source| source.id == draft.get("source_id"))?;
         let is_fine = ["", "available"].contains(&chosen.status.as_str());
-        (!is_fine).then(|| format!("{} is {}. You can go on, and it may be refused.", chosen.name, chosen.status))
+        (!is_fine)
+            .then(|| format!("{} is {}. You can go on, and it may be refused.", chosen.name, chosen.status))
     }
 }
 
@@ -103,8 +129,8 @@ impl Templates {
             return Templates { chosen, ..Templates::default() };
         };
         let query = path::query([("region", draft.get("region")), ("limit", "200")]);
-        let found = api.get::<TemplateList>(&format!("{LAUNCH}/sources/{}/launch_templates{query}", path::part(source)));
-        match found.await {
+        let path = format!("{LAUNCH}/sources/{}/launch_templates{query}", path::part(source));
+        match api.get::<TemplateList>(&path).await {
             Ok(found) => {
                 let mut rows = found.data;
                 if !chosen.is_empty() && !rows.iter().any(|one| one.id == chosen) {

@@ -25,7 +25,9 @@ pub(crate) fn look(text: &str) -> Result<Known, &'static str> {
         return Err("This is too long for a public key. Paste the one line of a .pub file.");
     }
     if line.contains("PRIVATE KEY") {
-        return Err("This is a private key. Keep it to yourself, and paste the line of the .pub file beside it.");
+        return Err(
+            "This is a private key. Keep it to yourself, and paste the line of the .pub file beside it.",
+        );
     }
     if line.contains(['\n', '\r']) {
         return Err("There is more than one line. Paste one public key on one line.");

@@ -80,7 +80,9 @@ pub(crate) fn parameters(draft: &Draft) -> Value {
     }
     match draft.get("key") {
         "kept" => {
-            all.extend(draft.get("pubkey_id").parse::<i64>().ok().map(|id| ("pubkey_id".to_owned(), id.into())));
+            all.extend(
+                draft.get("pubkey_id").parse::<i64>().ok().map(|id| ("pubkey_id".to_owned(), id.into())),
+            );
         }
         "new" => {
             let key = json!({"name": draft.get("pubkey_name"), "body": draft.get("pubkey_body")});

@@ -33,7 +33,12 @@ struct Group {
 }
 
 impl ReviewPage {
-    pub(crate) async fn draw(frame: Frame, wizard: Wizard, desk: &Hub, api: &Api) -> Result<ReviewPage, Trouble> {
+    pub(crate) async fn draw(
+        frame: Frame,
+        wizard: Wizard,
+        desk: &Hub,
+        api: &Api,
+    ) -> Result<ReviewPage, Trouble> {
         let draft = &wizard.draft;
         let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
         let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
@@ -90,7 +95,8 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
             draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
         ]);
     }
-    let leaving = if draft.is("detach", "cancel") { "cancels it while there are no machines" } else { "stops nothing" };
+    let leaving =
+        if draft.is("detach", "cancel") { "cancels it while there are no machines" } else { "stops nothing" };
     let fewer = if draft.is("partial", "keep") { "are kept" } else { "are taken back" };
     let how = vec![
         some("The image", how::title(draft.get("profile")).to_owned()),
@@ -102,12 +108,7 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
         slug: step.slug(),
         facts: facts.into_iter().flatten().collect(),
     };
-    vec![
-        group(Step::Image, image),
-        group(Step::Where, place),
-        group(Step::Key, keys),
-        group(Step::How, how),
-    ]
+    vec![group(Step::Image, image), group(Step::Where, place), group(Step::Key, keys), group(Step::How, how)]
 }
 
 fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {

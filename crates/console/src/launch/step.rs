@@ -48,8 +48,8 @@ impl Step {
     /// Where a field of the draft is asked for.
     pub(crate) fn of(field: &str) -> Step {
         match field {
-            "image" | "compose_id" | "image_id" | "distribution" | "architecture" | "image_name" | "packages"
-            | "users" | "user_name" | "user_key" => Step::Image,
+            "image" | "compose_id" | "image_id" | "distribution" | "architecture" | "image_name"
+            | "packages" | "users" | "user_name" | "user_key" => Step::Image,
             "key" | "pubkey_id" | "pubkey_name" | "pubkey_body" => Step::Key,
             "profile" | "later" | "detach" | "partial" => Step::How,
             _ => Step::Where,

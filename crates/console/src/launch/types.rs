@@ -63,8 +63,10 @@ impl Types {
 
     async fn ask(api: &Api, draft: &Draft, search: &str) -> Result<Vec<InstanceType>, String> {
         let query = path::query([("region", draft.get("region")), ("search", search)]);
-        let found: InstanceTypes =
-            api.get(&format!("{LAUNCH}/instance_types/aws{query}")).await.map_err(|trouble| sentence(&trouble.line()))?;
+        let found: InstanceTypes = api
+            .get(&format!("{LAUNCH}/instance_types/aws{query}"))
+            .await
+            .map_err(|trouble| sentence(&trouble.line()))?;
         Ok(found.data)
     }
 
@@ -87,7 +89,12 @@ impl Types {
         all.retain(|one| !is_known || arch.is_empty() || plain(&one.architecture) == arch);
         all.retain(|one| chosen.as_ref().is_none_or(|chosen| one.name != chosen.name));
         all.sort_by(|a, b| {
-            (!a.supported, a.vcpus, a.memory_mib, &a.name).cmp(&(!b.supported, b.vcpus, b.memory_mib, &b.name))
+            (!a.supported, a.vcpus, a.memory_mib, &a.name).cmp(&(
+                !b.supported,
+                b.vcpus,
+                b.memory_mib,
+                &b.name,
+            ))
         });
         let more = all.len().saturating_sub(SHOWN);
         let warnings = chosen.as_ref().map(|one| warnings(one, draft, is_known)).unwrap_or_default();
@@ -119,7 +126,8 @@ impl Row {
     fn new(one: &InstanceType, is_chosen: bool) -> Row {
         #[expect(clippy::cast_precision_loss, reason = "nobody has so much memory")]
         let memory = one.memory_mib as f64 / 1024.0;
-        let about = format!("{} vCPU · {memory:.1} GiB · {}", one.vcpus, one.architecture).replace(".0 GiB", " GiB");
+        let about =
+            format!("{} vCPU · {memory:.1} GiB · {}", one.vcpus, one.architecture).replace(".0 GiB", " GiB");
         Row { name: one.name.clone(), about, is_supported: one.supported, is_chosen }
     }
 }
@@ -151,8 +159,11 @@ mod tests {
 
     #[test]
     fn types_fit_the_architecture_and_the_smallest_that_will_do_come_first() {
-        let all =
-            vec![one("big", 8, "x86_64", true), one("tiny", 1, "x86_64", false), one("arm", 1, "arm64", true)];
+        let all = vec![
+            one("big", 8, "x86_64", true),
+            one("tiny", 1, "x86_64", false),
+            one("arm", 1, "arm64", true),
+        ];
         let names = |draft: &Draft| -> Vec<String> {
             Types::of(all.clone(), draft, None).rows.into_iter().map(|row| row.name).collect()
         };

@@ -6,8 +6,8 @@ use axum::response::Response;
 
 use super::draft::Draft;
 use super::field::{Field, Said, sentence};
-use super::image::ImagePage;
 use super::how::HowPage;
+use super::image::ImagePage;
 use super::key::KeyPage;
 use super::place::PlacePage;
 use super::review::ReviewPage;
@@ -84,8 +84,11 @@ impl Wizard {
 
     /// The whole page. What was typed is on it, whatever was wrong.
     pub(crate) async fn draw(self, desk: &Hub, visitor: &Visitor) -> Response {
-        let status =
-            if self.flaws.is_empty() && self.note.is_none() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+        let status = if self.flaws.is_empty() && self.note.is_none() {
+            StatusCode::OK
+        } else {
+            StatusCode::UNPROCESSABLE_ENTITY
+        };
         let title = format!("{}: build and launch", self.step.title());
         let frame = Frame::new(desk, visitor, Section::Launch, &title);
         match self.step {
@@ -93,7 +96,9 @@ impl Wizard {
             Step::Where => show(status, visitor, PlacePage::draw(frame, self, &visitor.api).await, desk),
             Step::Key => show(status, visitor, KeyPage::draw(frame, self, &visitor.api).await, desk),
             Step::How => show(status, visitor, Ok(HowPage { frame, wizard: self }), desk),
-            Step::Review => show(status, visitor, ReviewPage::draw(frame, self, desk, &visitor.api).await, desk),
+            Step::Review => {
+                show(status, visitor, ReviewPage::draw(frame, self, desk, &visitor.api).await, desk)
+            }
         }
     }
 }

@@ -194,12 +194,13 @@ impl Timeline {
 
     fn push(&mut self, step: &str, segment: Segment) {
         let segments = &mut self.tracks.entry(step.to_owned()).or_default().segments;
-        match segments.last_mut() {
-            Some(last) if last.kind == segment.kind && last.note == segment.note && last.to == segment.from => {
-                last.to = segment.to;
-            }
-            _ if segments.len() < SEGMENTS_MAX => segments.push(segment),
-            _ => {}
+        let goes_on = |last: &&mut Segment| {
+            last.kind == segment.kind && last.note == segment.note && last.to == segment.from
+        };
+        if let Some(last) = segments.last_mut().filter(goes_on) {
+            last.to = segment.to;
+        } else if segments.len() < SEGMENTS_MAX {
+            segments.push(segment);
         }
     }
 }

@@ -7,7 +7,7 @@ use doors::wire::{Runtime, RuntimePage};
 use engine::Role;
 use serde::Deserialize;
 
-use super::state::{STATES, chip};
+use super::state::{self, STATES};
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};

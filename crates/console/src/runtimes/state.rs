@@ -5,20 +5,20 @@ use uuid::Uuid;
 
 use crate::parts::{Chip, Icon, Tone};
 
-/// The states that a list can be narrowed to, as the API spells them.
-pub(super) const STATES: [&str; 9] = [
-    "succeeded",
-    "failed",
-    "error",
-    "provisioning",
-    "deprovisioning",
-    "deprovisioned",
-    "updating",
-    "suspended",
-    "all",
+/// The states that a list can be narrowed to, as the API spells them and as people read them.
+pub(super) const STATES: [(&str, &str); 9] = [
+    ("succeeded", "ready"),
+    ("failed", "failed"),
+    ("error", "update failed"),
+    ("provisioning", "provisioning"),
+    ("updating", "updating"),
+    ("deprovisioning", "deprovisioning"),
+    ("suspended", "suspended"),
+    ("deprovisioned", "deprovisioned"),
+    ("all", "also those that are gone"),
 ];
 
-pub(super) fn chip(state: RuntimeState) -> Chip {
+pub(super) fn chip(state: &RuntimeState) -> Chip {
     let (tone, icon, word) = match state {
         RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
         RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),

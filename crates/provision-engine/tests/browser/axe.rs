@@ -16,19 +16,19 @@ const RUN: &str =
     "return axe.run(document, { resultTypes: ['violations'] }).then(found => found.violations.flatMap(
     rule => rule.nodes.map(node => [rule.id, rule.help, node.html, node.failureSummary])))";
 
-/// Insists that there is nothing to say about the page as it is now.
+/// What is to be said about the page as it is now; nothing, if everybody can use it.
 #[track_caller]
-pub(crate) fn check(person: &Person, how: &str) {
+pub(crate) fn faults(person: &Person) -> String {
     if person.script("return typeof window.axe === 'undefined'", &[]) == true {
         person.script(&AXE, &[]);
     }
     let found = person.script(RUN, &[]);
+    testing::count("axe", 1);
     let mut told = String::new();
     for row in found.as_array().unwrap() {
         let part = |at: usize| row[at].as_str().unwrap_or_default();
         let _ =
             write!(told, "\n{}: {}\n  {}\n  {}\n", part(0), part(1), part(2), part(3).replace('\n', "\n  "));
     }
-    assert!(told.is_empty(), "{} ({how}) is not for everybody:{told}", person.path());
-    testing::count("axe", 1);
+    told
 }

@@ -1,16 +1,15 @@
 //! A server with a console, and the API beside it, which knows the truth.
 
 use reqwest::Method;
-use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::stage::{Place, Sandbox, Server, until};
+use crate::stage::{Place, Sandbox, Server, call, until};
 
 pub(crate) struct House {
     pub(crate) place: Place,
     pub(crate) url: String,
     pub(crate) token: String,
-    pub(crate) sandbox: Sandbox,
+    sandbox: Sandbox,
     server: Option<Server>,
     client: reqwest::Client,
     runtime: tokio::runtime::Runtime,
@@ -59,12 +58,18 @@ impl House {
         self.server = Some(self.place.healthy(going));
     }
 
+    /// Gracefully.
     #[track_caller]
-    pub(crate) fn stop(mut self) {
-        let server = self.server.take().unwrap();
-        server.going.signal(Signal::TERM);
-        server.going.end();
-        self.sandbox.stop();
+    pub(crate) fn stop_server(&mut self) {
+        self.server.take().unwrap().stop();
+    }
+
+    /// Name and password, from the file that the first start wrote.
+    #[track_caller]
+    pub(crate) fn first_user(&self) -> (String, String) {
+        let line = std::fs::read_to_string(self.place.data("console-password")).unwrap();
+        let (name, password) = line.trim().split_once(':').unwrap();
+        (name.to_owned(), password.to_owned())
     }
 
     /// Asks the API, and insists on success.
@@ -80,6 +85,12 @@ impl House {
         });
         let answer = answer.unwrap_or_else(|error| panic!("{path}: {error}"));
         serde_json::from_slice(&answer).unwrap_or_default()
+    }
+
+    /// Sets something in the far sides.
+    #[track_caller]
+    pub(crate) fn turn(&self, knob: &str, value: &Value) {
+        call(Method::POST, &format!("{}/{knob}", self.sandbox.url), Some(value));
     }
 
     /// Starts a greeting with these params and answers its id.

@@ -3,11 +3,22 @@
 
 mod axe;
 mod browser;
+mod crash;
+mod faults;
 mod house;
+mod keyboard;
+mod keys;
+mod live;
+mod many;
+mod mouse;
 mod pages;
 mod person;
 mod pictures;
+mod rights;
+mod signing_in;
 #[path = "../cli/stage.rs"]
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
 mod stage;
 mod wire;
+mod without_script;
+mod wizard;

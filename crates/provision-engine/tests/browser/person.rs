@@ -7,19 +7,6 @@ use crate::pictures;
 use crate::stage::{until, until_or};
 use crate::wire::{Element, Refusal};
 
-pub(crate) const TAB: &str = "\u{e004}";
-pub(crate) const ENTER: &str = "\u{e007}";
-pub(crate) const ESCAPE: &str = "\u{e00c}";
-pub(crate) const SPACE: &str = " ";
-const SHIFT: &str = "\u{e008}";
-/// No page has more things to stop at.
-const STOPS_MAX: usize = 200;
-/// What a person reads on the thing that has the focus.
-const FOCUSED: &str = "const here = document.activeElement; if (!here || here === document.body) return '';
-    const label = here.labels && here.labels[0] ? here.labels[0].innerText : '';
-    return [here.tagName.toLowerCase(), here.getAttribute('aria-label') || label || here.innerText || here.id || '']
-        .join(' ').replace(/\\s+/g, ' ').trim();";
-
 pub(crate) struct Person {
     browser: Option<Browser>,
     url: String,
@@ -37,7 +24,7 @@ impl Person {
     #[track_caller]
     pub(crate) fn go(&self, path: &str) {
         let url = format!("{}{path}", self.url);
-        self.insist(self.browser().wire.post("/url", &json!({ "url": url })));
+        insist(self.browser().wire.post("/url", &json!({ "url": url })));
     }
 
     /// With a token, by typing it.
@@ -45,7 +32,7 @@ impl Person {
     pub(crate) fn sign_in(&self, token: &str) {
         self.go("/console/sign-in");
         self.type_token(token);
-        until("somebody who is signed in", || self.find("header .who-name").ok());
+        until("somebody who is signed in", || self.has("header .who-name").then_some(()));
     }
 
     #[track_caller]
@@ -55,10 +42,18 @@ impl Person {
         self.click("form[action$='/token'] button");
     }
 
+    /// On the page to sign in.
+    #[track_caller]
+    pub(crate) fn type_password(&self, name: &str, password: &str) {
+        self.fill("#name", name);
+        self.fill("#password", password);
+        self.click("form[action$='/sign-in'] button");
+    }
+
     /// The address without the server.
     #[track_caller]
     pub(crate) fn path(&self) -> String {
-        let url = self.insist(self.browser().wire.get("/url"));
+        let url = insist(self.browser().wire.get("/url"));
         url.as_str().unwrap().trim_start_matches(&self.url).to_owned()
     }
 
@@ -100,8 +95,63 @@ impl Person {
     }
 
     #[track_caller]
+    pub(crate) fn until_gone(&self, css: &str) {
+        until_or(|| (!self.has(css)).then_some(()), || format!("{css} is still there: {}", self.text(css)));
+    }
+
+    /// Until the part of the page that changes by itself is connected.
+    #[track_caller]
+    pub(crate) fn until_live(&self) {
+        let connected = "const live = document.querySelector('[hx-sse\\\\:connect]');
+            return live !== null && live._htmx !== undefined && live._htmx.sse !== undefined
+                && live._htmx.sse.reader !== null";
+        until("a page that is live", || (self.script(connected, &[]) == true).then_some(()));
+    }
+
+    #[track_caller]
+    pub(crate) fn until_theme(&self, theme: &str) {
+        let chosen = "return document.documentElement.dataset.theme || ''";
+        until(&format!("the theme {theme:?}"), || (self.script(chosen, &[]) == theme).then_some(()));
+    }
+
+    /// What is in a field.
+    #[track_caller]
+    pub(crate) fn value(&self, css: &str) -> String {
+        let said = self.script("return document.querySelector(arguments[0]).value", &[css.into()]);
+        said.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The word that the forms of this page carry.
+    #[track_caller]
+    pub(crate) fn word(&self) -> String {
+        self.value("input[name=_word]")
+    }
+
+    /// Sends a form that the page does not have; answers the status and the text.
+    #[track_caller]
+    pub(crate) fn post(&self, path: &str, fields: &Value) -> (u64, String) {
+        let send = "const body = new URLSearchParams(arguments[1]);
+            return fetch(arguments[0], { method: 'POST', body })
+                .then(async answer => [answer.status, await answer.text()])";
+        answered(&self.script(send, &[path.into(), fields.clone()]))
+    }
+
+    #[track_caller]
+    pub(crate) fn fetch(&self, path: &str) -> (u64, String) {
+        let ask = "return fetch(arguments[0]).then(async answer => [answer.status, await answer.text()])";
+        answered(&self.script(ask, &[path.into()]))
+    }
+
+    /// How long the server took for the page that is open.
+    #[track_caller]
+    pub(crate) fn server_ms(&self) -> f64 {
+        let told = "return performance.getEntriesByType('navigation')[0].serverTiming[0].duration";
+        self.script(told, &[]).as_f64().unwrap()
+    }
+
+    #[track_caller]
     pub(crate) fn script(&self, text: &str, arguments: &[Value]) -> Value {
-        self.insist(self.try_script(text, arguments))
+        insist(self.try_script(text, arguments))
     }
 
     fn try_script(&self, text: &str, arguments: &[Value]) -> Result<Value, Refusal> {
@@ -135,14 +185,6 @@ impl Person {
         });
     }
 
-    /// Chooses in a list by what it says.
-    #[track_caller]
-    pub(crate) fn choose(&self, css: &str, words: &str) {
-        self.touch(css, |element| {
-            self.browser().wire.post(&element.path("value"), &json!({ "text": words })).map(drop)
-        });
-    }
-
     #[track_caller]
     fn touch(&self, css: &str, act: impl Fn(&Element) -> Result<(), Refusal>) {
         self.patiently(css, || act(&self.find(css)?));
@@ -164,65 +206,18 @@ impl Person {
         );
     }
 
-    /// Keys, one after the other, to whatever has the focus.
-    #[track_caller]
-    pub(crate) fn press(&self, keys: &str) {
-        let strokes = keys.chars().flat_map(|key| {
-            [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })]
-        });
-        self.act(&strokes.collect::<Vec<_>>());
-    }
-
-    /// The other way round.
-    #[track_caller]
-    pub(crate) fn press_shift_tab(&self) {
-        let stroke = |kind: &str, key: &str| json!({ "type": kind, "value": key });
-        self.act(&[
-            stroke("keyDown", SHIFT),
-            stroke("keyDown", TAB),
-            stroke("keyUp", TAB),
-            stroke("keyUp", SHIFT),
-        ]);
-    }
-
-    #[track_caller]
-    fn act(&self, strokes: &[Value]) {
-        let keys = json!({ "actions": [{ "type": "key", "id": "keys", "actions": strokes }] });
-        self.insist(self.browser().wire.post("/actions", &keys));
-    }
-
-    /// What has the focus: its kind and its words.
-    #[track_caller]
-    pub(crate) fn focused(&self) -> String {
-        self.script(FOCUSED, &[]).as_str().unwrap_or_default().to_owned()
-    }
-
-    /// Goes on with the Tab key until something that reads so has the focus.
-    #[track_caller]
-    pub(crate) fn tab_to(&self, words: &str) {
-        let mut seen = Vec::new();
-        for _ in 0..STOPS_MAX {
-            let here = self.focused();
-            if here.contains(words) {
-                return;
-            }
-            seen.push(here);
-            self.press(TAB);
-        }
-        panic!("the Tab key never comes to {words:?}, only to {seen:?}");
-    }
-
     /// A cookie, which scripts cannot see.
     #[track_caller]
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
-        let all = self.insist(self.browser().wire.get("/cookie"));
+        let all = insist(self.browser().wire.get("/cookie"));
         let found = all.as_array().unwrap().iter().find(|cookie| cookie["name"] == name)?;
         found["value"].as_str().map(str::to_owned)
     }
 
     #[track_caller]
-    pub(crate) fn forget_cookie(&self, name: &str) {
-        self.insist(self.browser().wire.delete(&format!("/cookie/{name}")));
+    pub(crate) fn set_cookie(&self, name: &str, value: &str) {
+        let cookie = json!({ "name": name, "value": value, "path": "/", "httpOnly": true });
+        insist(self.browser().wire.post("/cookie", &json!({ "cookie": cookie })));
     }
 
     #[track_caller]
@@ -234,24 +229,31 @@ impl Person {
     #[track_caller]
     pub(crate) fn open_tab(&self) -> String {
         let wire = &self.browser().wire;
-        let before = self.insist(wire.get("/window"));
-        let made = self.insist(wire.post("/window/new", &json!({ "type": "tab" })));
+        let before = insist(wire.get("/window"));
+        let made = insist(wire.post("/window/new", &json!({ "type": "tab" })));
         self.look_at(made["handle"].as_str().unwrap());
         before.as_str().unwrap().to_owned()
     }
 
     #[track_caller]
     pub(crate) fn look_at(&self, tab: &str) {
-        self.insist(self.browser().wire.post("/window", &json!({ "handle": tab })));
+        insist(self.browser().wire.post("/window", &json!({ "handle": tab })));
     }
 
     /// What the browser complained about since somebody asked last: scripts, the policy, what it could not load.
     #[track_caller]
     pub(crate) fn complaints(&self) -> Vec<String> {
-        let lines = self.insist(self.browser().wire.post("/se/log", &json!({ "type": "browser" })));
+        let lines = insist(self.browser().wire.post("/se/log", &json!({ "type": "browser" })));
         let bad = |line: &&Value| line["level"] == "SEVERE" || line["source"] == "security";
         let text = |line: &Value| format!("{}: {}", line["source"], line["message"].as_str().unwrap_or(""));
         lines.as_array().unwrap().iter().filter(bad).map(text).collect()
+    }
+
+    #[track_caller]
+    pub(crate) fn until_complaint(&self, part: &str) {
+        until(&format!("a complaint about {part}"), || {
+            self.complaints().iter().any(|line| line.contains(part)).then_some(())
+        });
     }
 
     /// Nothing went wrong in the browser.
@@ -260,11 +262,15 @@ impl Person {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "at {}: {complaints:#?}", self.path());
     }
+}
 
-    #[track_caller]
-    fn insist(&self, answer: Result<Value, Refusal>) -> Value {
-        answer.unwrap_or_else(|refusal| panic!("{}: {}", refusal.error, refusal.message))
-    }
+#[track_caller]
+pub(crate) fn insist(answer: Result<Value, Refusal>) -> Value {
+    answer.unwrap_or_else(|refusal| panic!("{}: {}", refusal.error, refusal.message))
+}
+
+fn answered(answer: &Value) -> (u64, String) {
+    (answer[0].as_u64().unwrap(), answer[1].as_str().unwrap_or_default().to_owned())
 }
 
 impl Drop for Person {

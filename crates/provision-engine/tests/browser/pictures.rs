@@ -30,9 +30,9 @@ pub(crate) fn look(person: &Person, name: &str) {
     for theme in ["light", "dark"] {
         for width in [DESK, PHONE] {
             pretend(person, theme, width);
-            axe::check(person, &format!("{theme}, {width} pixels wide"));
-            let is_wider = "return document.documentElement.scrollWidth > window.innerWidth";
-            assert!(person.script(is_wider, &[]) != true, "{name} scrolls sideways at {width} pixels");
+            let faults = axe::faults(person);
+            assert!(faults.is_empty(), "{name} ({theme}, {width} pixels) is not for everybody:{faults}");
+            assert!(!is_wider(person), "{name} scrolls sideways at {width} pixels");
             shoot(&person.browser().wire, width, &place(&format!("{name}-{theme}-{width}")));
             testing::count("screenshots", 1);
         }
@@ -41,6 +41,12 @@ pub(crate) fn look(person: &Person, name: &str) {
     wire.chromium("Emulation.clearDeviceMetricsOverride", &json!({}));
     wire.chromium("Emulation.setEmulatedMedia", &json!({ "features": [] }));
     person.expect_no_complaint();
+}
+
+/// Whether one has to scroll sideways.
+#[track_caller]
+pub(crate) fn is_wider(person: &Person) -> bool {
+    person.script("return document.documentElement.scrollWidth > window.innerWidth", &[]) == true
 }
 
 /// A picture for the README, made anew with `UPDATE=1`.

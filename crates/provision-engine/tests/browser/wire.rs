@@ -43,11 +43,6 @@ impl Element {
         value[ELEMENT].as_str().map(|id| Element(id.to_owned()))
     }
 
-    /// As an argument of a script.
-    pub(crate) fn written(&self) -> Value {
-        json!({ ELEMENT: self.0 })
-    }
-
     pub(crate) fn path(&self, rest: &str) -> String {
         format!("/element/{}/{rest}", self.0)
     }

@@ -1,0 +1,153 @@
+//! `GET /console/runtimes/{id}/bind`: credentials for a cluster, shown once.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::osb::wire::Binding;
+use serde_json::json;
+use uuid::Uuid;
+
+use super::ask::at;
+use super::catalog::{Catalog, Purpose};
+use super::form::Form;
+use super::look::runtime;
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, html, page};
+use crate::launches::ask;
+use crate::path;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "runtimes/bind.html")]
+struct Bind {
+    frame: Frame,
+    id: String,
+    /// The same binding twice is one, however often the button is pressed.
+    binding: String,
+    form: Form,
+    trouble: Option<String>,
+}
+
+/// The one page that has the credentials. Nothing keeps it.
+#[derive(Template)]
+#[template(path = "runtimes/bound.html")]
+struct Bound {
+    frame: Frame,
+    id: String,
+    binding: String,
+    credentials: String,
+    expires_at: Option<String>,
+}
+
+pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
+    let drawn = async {
+        let form = form_of(&visitor, &id).await?;
+        Ok(draw(&desk, &visitor, &id, Uuid::new_v4().to_string(), form, None))
+    };
+    match drawn.await {
+        Ok(bind) => page(&visitor, &bind),
+        Err(trouble) => Trouble::page(trouble, &desk, &visitor),
+    }
+}
+
+async fn form_of(visitor: &Visitor, id: &str) -> Result<Form, Trouble> {
+    let found = runtime(&visitor.api, id).await?;
+    let catalog = Catalog::read(&visitor.api).await?;
+    let (_, plan) = catalog.find(&found.service_plan_id)?;
+    if !plan.bindable {
+        let detail = format!("The plan {} offers no bindings.", plan.name);
+        return Err(Trouble::new(StatusCode::CONFLICT, "No bindings", detail));
+    }
+    Ok(Form::new(&plan.schema(Purpose::Bind)))
+}
+
+fn draw(
+    desk: &Hub,
+    visitor: &Visitor,
+    id: &str,
+    binding: String,
+    form: Form,
+    trouble: Option<String>,
+) -> Bind {
+    let frame = Frame::new(desk, visitor, Section::Runtimes, "Bind");
+    Bind { frame, id: path::part(id), binding, form, trouble }
+}
+
+pub(super) async fn bind(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Response {
+    match make(&desk, &visitor, &id, &fields).await {
+        Ok(Ok(bound)) => html(StatusCode::OK, &bound),
+        Ok(Err(again)) => html(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+async fn make(
+    desk: &Hub,
+    visitor: &Visitor,
+    id: &str,
+    fields: &Fields,
+) -> Result<Result<Bound, Box<Bind>>, Trouble> {
+    let mut form = form_of(visitor, id).await?;
+    let parameters = form.take(fields);
+    let binding = fields.given("binding").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
+    let again = |form, trouble| Box::new(draw(desk, visitor, id, binding.clone(), form, trouble));
+    if !form.is_good() {
+        return Ok(Err(again(form, None)));
+    }
+    let found = runtime(&visitor.api, id).await?;
+    let body = json!({
+        "service_id": found.service_class_id,
+        "plan_id": found.service_plan_id,
+        "parameters": parameters,
+    });
+    let instance = path::part(&found.instance_id);
+    let place = format!("/v2/service_instances/{instance}/service_bindings/{}", path::part(&binding));
+    match visitor.api.put(&place, &body).await {
+        Ok(answer) => {
+            let made: Binding = answer.json()?;
+            Ok(Ok(Bound {
+                frame: Frame::new(desk, visitor, Section::Runtimes, "Credentials"),
+                id: instance,
+                binding,
+                credentials: made.credentials.kubeconfig,
+                expires_at: made.metadata.map(|metadata| metadata.expires_at),
+            }))
+        }
+        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
+        Err(trouble) => {
+            let left = form.blame(&trouble.detail);
+            Ok(Err(again(form, left)))
+        }
+    }
+}
+
+pub(super) async fn unbind(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Response {
+    let place = format!("/console/runtimes/{}", path::part(&id));
+    if !ask::is_meant(&fields) {
+        let question = "Take these credentials back? Whoever uses them is locked out.";
+        return ask::page(&desk, &visitor, Section::Runtimes, question, "Unbind", &place, &fields);
+    }
+    let below = format!("/service_bindings/{}", path::part(fields.text("binding")));
+    let asked = async {
+        let found = runtime(&visitor.api, &id).await?;
+        visitor.api.delete(&at(&found, &below, false)).await
+    };
+    match asked.await {
+        Ok(_) => Flash::good("The credentials are taken back.").at(&place),
+        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+    }
+}

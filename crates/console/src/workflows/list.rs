@@ -1,0 +1,29 @@
+//! `GET /console/workflows`
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use doors::wire::{Workflow, WorkflowList};
+
+use crate::desk::Desk;
+use crate::frame::{Frame, Section, page};
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "workflows/list.html")]
+struct List {
+    frame: Frame,
+    workflows: Vec<Workflow>,
+}
+
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match visitor.api.get::<WorkflowList>("/workflows").await {
+        Ok(found) => {
+            let frame = Frame::new(&desk, &visitor, Section::Workflows, "Workflows");
+            page(&visitor, &List { frame, workflows: found.items })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}

@@ -1,0 +1,116 @@
+//! `GET /console/workflows/{name}`
+
+use std::time::Duration;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::wire::{Workflow, WorkflowStep};
+use engine::Role;
+
+use super::calls::{self, Calls, Health};
+use crate::desk::{Desk, Hub};
+use crate::frame::{Frame, Section, html, page};
+use crate::parts::{Chip, Icon, Tone};
+use crate::path;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "workflows/show.html")]
+struct Show {
+    frame: Frame,
+    workflow: Workflow,
+    rows: Vec<Row>,
+    /// Only an admin starts operations by hand.
+    form: Option<Form>,
+    operations: String,
+}
+
+struct Row {
+    step: WorkflowStep,
+    calls: Calls,
+}
+
+/// What somebody typed to start an operation, and what is wrong with it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Form {
+    pub(super) tenant: String,
+    pub(super) resource: String,
+    pub(super) params: String,
+    pub(super) queue: bool,
+    /// The field, and the sentence.
+    pub(super) error: Option<(&'static str, String)>,
+}
+
+impl Form {
+    fn new() -> Form {
+        Form { tenant: "default".to_owned(), params: "{}".to_owned(), ..Form::default() }
+    }
+
+    fn error_at(&self, field: &str) -> Option<&str> {
+        self.error.as_ref().filter(|(wrong, _)| *wrong == field).map(|(_, text)| text.as_str())
+    }
+}
+
+impl Row {
+    fn is_external(&self) -> bool {
+        self.step.driver.as_deref().is_some_and(|driver| driver.starts_with("external:"))
+    }
+
+    fn effect(&self) -> &'static str {
+        match self.step.effect.as_str() {
+            "pure" => "touches nothing outside",
+            "keyed" => "changes something outside, and is safe to run again",
+            _ => "changes something outside, once",
+        }
+    }
+
+    /// A step that leaves nothing outside has nothing to take back.
+    fn undo(&self, workflow: &Workflow) -> &'static str {
+        match (self.step.effect.as_str(), workflow.on_failure.as_str()) {
+            ("pure", _) => "nothing to take back",
+            (_, "unwind") => "taken back",
+            _ => "left",
+        }
+    }
+
+    fn health(&self) -> Chip {
+        match self.calls.health() {
+            Health::Unknown => Chip::new(Tone::Quiet, Icon::Clock, "not called yet"),
+            Health::Good => Chip::new(Tone::Good, Icon::Check, "answers"),
+            Health::Mixed => Chip::new(Tone::Waits, Icon::Alert, "fails now and then"),
+            Health::Bad => Chip::new(Tone::Bad, Icon::Cross, "fails"),
+        }
+    }
+}
+
+pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(name): Path<String>) -> Response {
+    match draw(&desk, &visitor, &name, Form::new()).await {
+        Ok(show) => page(&visitor, &show),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+/// The page again, with what was typed.
+pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Response {
+    match draw(desk, visitor, name, form).await {
+        Ok(show) => html(StatusCode::UNPROCESSABLE_ENTITY, &show),
+        Err(trouble) => trouble.page(desk, visitor),
+    }
+}
+
+async fn draw(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
+    let workflow: Workflow = visitor.api.get(&format!("/workflows/{}", path::part(name))).await?;
+    let mut calls = calls::of(&visitor.api, &workflow.workflow).await;
+    let row = |step: &WorkflowStep| Row {
+        calls: calls.remove(&step.name).unwrap_or_default(),
+        step: step.clone(),
+    };
+    let rows = workflow.steps.iter().map(row).collect();
+    let form = visitor.is(Role::Admin).then_some(form);
+    let operations = format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
+    let frame = Frame::new(desk, visitor, Section::Workflows, &workflow.workflow);
+    Ok(Show { frame, workflow, rows, form, operations })
+}

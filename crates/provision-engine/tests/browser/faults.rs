@@ -1,0 +1,31 @@
+//! That a page with something wrong would be found.
+
+use crate::axe;
+use crate::house::House;
+use crate::person::Person;
+use crate::pictures::is_wider;
+
+#[test]
+fn what_is_wrong_with_a_page_is_found() {
+    let house = House::open();
+    let person = Person::new(&house.url);
+    person.go("/console/sign-in");
+    person.expect_no_complaint();
+    assert_eq!(axe::faults(&person), "");
+    assert!(!is_wider(&person));
+
+    person.script("document.querySelector('label[for=name]').remove()", &[]);
+    let faults = axe::faults(&person);
+    assert!(faults.contains("label") && faults.contains("id=\"name\""), "{faults}");
+
+    // The policy forbids it, and the browser says so.
+    person.script("document.querySelector('h1').setAttribute('style', 'color: red')", &[]);
+    let complaints = person.complaints();
+    assert!(complaints.iter().any(|line| line.contains("Content Security Policy")), "{complaints:?}");
+    person.script("fetch('/console/assets/none/none.css').catch(() => {})", &[]);
+    person.until_complaint("404");
+
+    let wide = "document.querySelector('h1').textContent = 'wide'.repeat(1000)";
+    person.script(wide, &[]);
+    assert!(is_wider(&person));
+}
