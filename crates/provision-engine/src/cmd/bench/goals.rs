@@ -192,7 +192,8 @@ mod tests {
     }
 
     fn launching(memory_later_mb: f64, looks_ratio: f64, event_ms: f64, callback_ms: f64) -> Launching {
-        let reaction = |p99_ms| launch::Reaction { launches: 1, p50_ms: 200.0, p99_ms, max_ms: 200.0 };
+        let reaction =
+            |p99_ms| launch::Reaction { launches: 1, per_second: 1, p50_ms: 200.0, p99_ms, max_ms: 200.0 };
         Launching {
             name: "sqlite",
             at_once: 64,

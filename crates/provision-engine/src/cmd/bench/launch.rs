@@ -87,9 +87,11 @@ impl Launching {
             ("L3 looks at builds per second".to_owned(), awaited.looks_per_second),
         ];
         for (id, way, reaction) in [("L4", "an event", events), ("L5", "a callback", callbacks)] {
-            figures.push((format!("{id} ms from {way} to the launch, median"), reaction.p50_ms));
-            figures.push((format!("{id} ms from {way} to the launch, 99 %"), reaction.p99_ms));
-            figures.push((format!("{id} ms from {way} to the launch, slowest"), reaction.max_ms));
+            let Reaction { launches, per_second, p50_ms, p99_ms, max_ms } = reaction;
+            let what = format!("{id} ms from {way} to the launch, of {launches} at {per_second}/s");
+            figures.push((format!("{what}, median"), *p50_ms));
+            figures.push((format!("{what}, 99 %"), *p99_ms));
+            figures.push((format!("{what}, slowest"), *max_ms));
         }
         figures
     }

@@ -114,14 +114,13 @@ impl TerminateArgs {
     /// Looks until none is under way any longer, or somebody presses Ctrl-C.
     async fn see_through(&self, door: &mut Door, items: &mut [Termination]) -> Result<Option<Exit>> {
         let mut signals = Signals::catch().context("cannot wait for signals")?;
+        let limit = self.timeout;
+        let late = |_| TimedOut(format!("not all are gone after {limit}; it goes on"));
         tokio::select! {
-            over = timeout(self.timeout.get(), look_on(door, items)) => match over {
-                Ok(looked) => looked.map(|()| None).map_err(anyhow::Error::from),
-                Err(_) => {
-                    let text = format!("not all are gone after {}; it goes on", self.timeout);
-                    Err(TimedOut(text).into())
-                }
-            },
+            over = timeout(limit.get(), look_on(door, items)) => {
+                over.map_err(late)??;
+                Ok(None)
+            }
             signal = signals.next() => Ok(Some(Exit(if signal == "SIGINT" { 130 } else { 143 }))),
         }
     }

@@ -1,7 +1,8 @@
 //! How soon a launch goes on when somebody says that its image is ready.
 //!
 //! Each launch is timed by itself: from the moment at which the sandbox is asked to send the word, to the moment at
-//! which the sandbox gets the call that makes the instance. Both are read from the clock of this process.
+//! which the sandbox gets the call that makes the instance. Both are read from the clock of this process. The sandbox is
+//! in this process, the engine in another, and all the other launches wait and are looked at meanwhile.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub(super) enum Way {
 #[derive(Debug, Serialize)]
 pub(in crate::cmd::bench) struct Reaction {
     pub(in crate::cmd::bench) launches: usize,
+    /// So many are told in a second, evenly.
+    pub(in crate::cmd::bench) per_second: u32,
     pub(in crate::cmd::bench) p50_ms: f64,
     pub(in crate::cmd::bench) p99_ms: f64,
     pub(in crate::cmd::bench) max_ms: f64,
@@ -83,7 +86,7 @@ pub(super) async fn measure(far_side: &FarSide, way: Way, held: &[Held]) -> Resu
     let mut millis = reactions(far_side, &told).await?;
     let (p50_ms, p99_ms) = (percentile(&mut millis, 50), percentile(&mut millis, 99));
     let max_ms = millis.last().copied().context("nobody was told anything")?;
-    Ok(Reaction { launches: millis.len(), p50_ms, p99_ms, max_ms })
+    Ok(Reaction { launches: millis.len(), per_second: PER_SECOND, p50_ms, p99_ms, max_ms })
 }
 
 /// The milliseconds of each, as soon as all of them are launched.
