@@ -1,9 +1,77 @@
-//! To come.
+//! Administration: who may do what, who did what, and how the server itself is.
+
+mod audit;
+mod keys;
+mod overview;
+mod people;
+mod sessions;
+mod settings;
+mod tokens;
 
 use axum::Router;
+use axum::routing::{get, post};
+use doors::wire::Role;
 
 use crate::desk::Desk;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
+        .route("/console/admin", get(overview::show))
+        .route("/console/admin/systems", get(overview::now))
+        .route("/console/admin/tokens", get(tokens::list).post(tokens::create))
+        .route("/console/admin/tokens/delete", post(tokens::delete))
+        .route("/console/admin/people", get(people::list).post(people::create))
+        .route("/console/admin/people/change", post(people::change))
+        .route("/console/admin/people/delete", post(people::delete))
+        .route("/console/admin/people/sign-out", post(people::sign_out))
+        .route("/console/admin/sessions", get(sessions::list))
+        .route("/console/admin/sessions/end", post(sessions::end))
+        .route("/console/admin/audit", get(audit::list))
+        .route("/console/admin/settings", get(settings::list))
+        .route("/console/admin/keys", get(keys::list).post(keys::rotate))
+}
+
+/// The pages of this group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Overview,
+    People,
+    Sessions,
+    Tokens,
+    Audit,
+    Settings,
+    Keys,
+}
+
+const TABS: [(Tab, &str, &str); 7] = [
+    (Tab::Overview, "Systems", "/console/admin"),
+    (Tab::People, "People", "/console/admin/people"),
+    (Tab::Sessions, "Sessions", "/console/admin/sessions"),
+    (Tab::Tokens, "Tokens", "/console/admin/tokens"),
+    (Tab::Audit, "Audit log", "/console/admin/audit"),
+    (Tab::Settings, "Settings", "/console/admin/settings"),
+    (Tab::Keys, "Keys", "/console/admin/keys"),
+];
+
+/// A role, and what it is good for.
+struct RoleChoice {
+    role: Role,
+    name: &'static str,
+    about: &'static str,
+}
+
+const ROLES: [RoleChoice; 5] = [
+    RoleChoice { role: Role::Reader, name: "reader", about: "looks at everything but secrets" },
+    RoleChoice { role: Role::Operator, name: "operator", about: "also cancels, pauses, retries and repairs" },
+    RoleChoice { role: Role::Launcher, name: "launcher", about: "launches machines, and sees nothing else" },
+    RoleChoice { role: Role::Admin, name: "admin", about: "may do everything" },
+    RoleChoice { role: Role::Broker, name: "broker", about: "a platform that asks for service instances" },
+];
+
+fn role_named(name: &str) -> Option<Role> {
+    ROLES.iter().find(|choice| choice.name == name).map(|choice| choice.role)
+}
+
+fn role_name(role: Role) -> &'static str {
+    engine::Role::from(role).as_str()
 }

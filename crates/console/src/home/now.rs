@@ -47,8 +47,7 @@ struct Happened {
 impl Now {
     pub(super) async fn look(desk: &Hub, api: &Api) -> Result<Now, Trouble> {
         let latest: OperationPage = api.get(&format!("/operations?limit={SHOWN}")).await?;
-        let held: OperationPage =
-            api.get(&format!("/operations?phase=stuck,paused&limit={SHOWN}")).await?;
+        let held: OperationPage = api.get(&format!("/operations?phase=stuck,paused&limit={SHOWN}")).await?;
         let since = desk.inside.engine().now().minus(DAY).to_string();
         let failures = path::query([("created_after", since.as_str())]);
         let failed: OperationPage =

@@ -51,27 +51,36 @@ impl Offers {
         let is_sandbox = desk.settings.is_sandbox;
         let is_admin = visitor.is(Role::Admin);
         let all = [
-            (visitor.may_launch(), Offer {
-                what: "launch",
-                title: "Build and launch",
-                about: "Builds an image, uploads a key, and launches two machines of it in a cloud account.",
-                button: "Start a launch",
-                icon: Icon::Rocket,
-            }),
-            (is_admin, Offer {
-                what: "runtime",
-                title: "A runtime",
-                about: "Asks the Provisioner for a Kubernetes cluster, as a platform does through the service broker.",
-                button: "Start a runtime",
-                icon: Icon::Cluster,
-            }),
-            (is_admin, Offer {
-                what: "serverless",
-                title: "A serverless runtime",
-                about: "Asks OpenNebula for a machine that runs functions, as a device does.",
-                button: "Start a serverless runtime",
-                icon: Icon::Function,
-            }),
+            (
+                visitor.may_launch(),
+                Offer {
+                    what: "launch",
+                    title: "Build and launch",
+                    about: "Builds an image, uploads a key, and launches two machines of it in a cloud account.",
+                    button: "Start a launch",
+                    icon: Icon::Rocket,
+                },
+            ),
+            (
+                is_admin,
+                Offer {
+                    what: "runtime",
+                    title: "A runtime",
+                    about: "Asks the Provisioner for a Kubernetes cluster, as a platform does through the service broker.",
+                    button: "Start a runtime",
+                    icon: Icon::Cluster,
+                },
+            ),
+            (
+                is_admin,
+                Offer {
+                    what: "serverless",
+                    title: "A serverless runtime",
+                    about: "Asks OpenNebula for a machine that runs functions, as a device does.",
+                    button: "Start a serverless runtime",
+                    icon: Icon::Function,
+                },
+            ),
         ];
         let all = all.into_iter().filter(|(may, _)| *may && is_sandbox).map(|(_, offer)| offer).collect();
         Offers { word: visitor.word.clone(), all, is_sandbox }

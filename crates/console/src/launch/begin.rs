@@ -54,8 +54,8 @@ async fn wizard(api: &Api, asked: Asked) -> Result<Wizard, Trouble> {
     let mut draft = Draft::new();
     if let Some(id) = asked.from {
         let launch: Launch = api.get(&format!("{LAUNCH}/launches/{}", path::part(&id))).await?;
-        let note = again(&mut draft, &launch);
-        return Ok(Wizard { note, ..Wizard::at(Step::Image, draft) });
+        let news = again(&mut draft, &launch);
+        return Ok(Wizard { news, ..Wizard::at(Step::Image, draft) });
     }
     if let Some(id) = asked.compose {
         draft.set("image", "ready");

@@ -123,7 +123,7 @@ pub(super) async fn account(State(desk): State<Desk>, visitor: Visitor, fields: 
         }
         Err(trouble) => {
             let note = Some(format!("The account was not added. {}", trouble.line()));
-            Wizard { note, ..Wizard::at(Step::Where, draft) }.draw(&desk, &visitor).await
+            Wizard { note, typed: fields, ..Wizard::at(Step::Where, draft) }.draw(&desk, &visitor).await
         }
     }
 }

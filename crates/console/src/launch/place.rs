@@ -57,6 +57,8 @@ pub(crate) struct Place {
     pub(crate) types: Types,
     pub(crate) templates: Templates,
     pub(crate) search: String,
+    /// Where a search without a script is sent.
+    pub(crate) again: String,
 }
 
 #[derive(Template)]
@@ -105,7 +107,13 @@ impl Place {
         let is_bad = wizard.said("instance_type").bad.is_some();
         let types = Types::find(api, &wizard.draft, search).await.flawed(is_bad);
         let templates = Templates::find(api, &wizard.draft).await;
-        Ok(Place { sources, types, templates, search: search.to_owned() })
+        Ok(Place {
+            sources,
+            types,
+            templates,
+            search: search.to_owned(),
+            again: "/console/launch/where".to_owned(),
+        })
     }
 
     /// Somebody looked already, and it did not let us in.

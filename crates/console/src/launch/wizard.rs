@@ -13,6 +13,7 @@ use super::place::PlacePage;
 use super::review::ReviewPage;
 use super::step::Step;
 use crate::desk::Hub;
+use crate::fields::Fields;
 use crate::frame::{Frame, Section, html};
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
@@ -23,6 +24,10 @@ pub(crate) struct Wizard {
     pub(crate) flaws: Vec<Flaw>,
     /// What is wrong with no field in particular.
     pub(crate) note: Option<String>,
+    /// What is good to know.
+    pub(crate) news: Option<String>,
+    /// What was typed beside the draft.
+    pub(crate) typed: Fields,
 }
 
 /// A page in the line of all pages.
@@ -35,13 +40,13 @@ pub(crate) struct Stop {
 
 impl Wizard {
     pub(crate) fn at(step: Step, draft: Draft) -> Wizard {
-        Wizard { step, draft, flaws: Vec::new(), note: None }
+        Wizard { step, draft, flaws: Vec::new(), note: None, news: None, typed: Fields::default() }
     }
 
     /// On the first page that has something wrong.
     pub(crate) fn corrected(draft: Draft, flaws: Vec<Flaw>, note: Option<String>) -> Wizard {
         let step = flaws.iter().map(|flaw| Step::of(&flaw.field)).min().unwrap_or(Step::Review);
-        Wizard { step, draft, flaws, note }
+        Wizard { flaws, note, ..Wizard::at(step, draft) }
     }
 
     pub(crate) fn said(&self, name: &str) -> Said {

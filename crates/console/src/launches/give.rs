@@ -68,7 +68,7 @@ pub(super) async fn give(
             let note = trouble.flaws.is_empty().then(|| trouble.line());
             let flaws: Vec<Flaw> =
                 trouble.flaws.into_iter().map(|flaw| request::place(flaw, &draft)).collect();
-            let wizard = Wizard { step: Step::Where, draft, flaws, note };
+            let wizard = Wizard { flaws, note, ..Wizard::at(Step::Where, draft) };
             draw(&desk, &visitor, id, wizard, search).await
         }
     }
@@ -78,7 +78,8 @@ async fn draw(desk: &Hub, visitor: &Visitor, id: String, mut wizard: Wizard, sea
     let is_good = wizard.flaws.is_empty() && wizard.note.is_none();
     let status = if is_good { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let found = async {
-        let place = Place::find(&mut wizard, &visitor.api, search).await?;
+        let mut place = Place::find(&mut wizard, &visitor.api, search).await?;
+        place.again = format!("/console/launches/{}/parameters", path::part(&id));
         let keys = key::keys(&mut wizard, &visitor.api).await?;
         Ok::<_, Trouble>((place, keys))
     };

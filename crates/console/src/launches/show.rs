@@ -169,6 +169,13 @@ impl Now {
         self.rights.launches && self.is_bad() && self.launch.provider == "aws"
     }
 
+    /// The image is not there, and what it was to hold is sealed: only the browser still has it.
+    fn builds_again(&self) -> bool {
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
+        let builds = text(&self.launch.image, "kind").as_deref() == Some("build");
+        builds && text(&self.launch.build, "status").as_deref() != Some("success")
+    }
+
     fn can_terminate(&self) -> bool {
         let lives = self.launch.instances.iter().any(|one| !view::is_gone(&one.state));
         self.rights.controls && self.launch.is_over && lives

@@ -14,7 +14,16 @@ use crate::path;
 /// Lines on a page.
 const SHOWN: usize = 200;
 const KINDS: [&str; 10] = [
-    "created", "adopted", "stepped", "waited", "retried", "turned", "stuck", "asked", "signalled", "finished",
+    "created",
+    "adopted",
+    "stepped",
+    "waited",
+    "retried",
+    "turned",
+    "stuck",
+    "asked",
+    "signalled",
+    "finished",
 ];
 
 /// What of the journal is wanted, as it is in the address.
@@ -152,8 +161,7 @@ impl Journal {
             let query = path::query(wanted.pairs().into_iter().chain([("after", after.as_str())]));
             format!("{at}/live{query}")
         });
-        let steps: BTreeSet<&str> =
-            story.entries.iter().filter_map(|entry| entry.step.as_deref()).collect();
+        let steps: BTreeSet<&str> = story.entries.iter().filter_map(|entry| entry.step.as_deref()).collect();
         Journal {
             id,
             kinds: &KINDS,

@@ -133,7 +133,8 @@ impl Timeline {
     /// was open.
     fn got_on(&mut self, at: Timestamp, changes: &Changes, named: Option<(&str, Kind)>) {
         self.wakes(at);
-        let forward = changes.done.iter().chain(changes.skipped.keys()).map(|name| (name.clone(), Kind::Work));
+        let forward =
+            changes.done.iter().chain(changes.skipped.keys()).map(|name| (name.clone(), Kind::Work));
         let back = changes.undone.iter().map(|name| (name.clone(), Kind::Undo));
         let mut steps: Vec<(String, Kind)> = forward.chain(back).collect();
         if let Some((name, kind)) = named
@@ -259,8 +260,7 @@ mod tests {
     fn steps_share_what_was_saved_together_and_a_wait_is_a_part_of_its_own() {
         let finished =
             Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes: done(&["c", "d"]) };
-        let timeline =
-            timeline(vec![(0, created()), (4, waited("c", 10, done(&["a"]))), (14, finished)]);
+        let timeline = timeline(vec![(0, created()), (4, waited("c", 10, done(&["a"]))), (14, finished)]);
         let tracks = timeline.until(second(99), None);
         check(&tracks, "a", &[(Kind::Work, 0, 2)]);
         check(&tracks, "c", &[(Kind::Work, 2, 4), (Kind::Wait, 4, 10), (Kind::Work, 10, 12)]);
@@ -287,9 +287,13 @@ mod tests {
         };
         let back = Changes { undone: vec!["a".into()], ..Changes::default() };
         let finished = Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: back };
-        let tracks = timeline(vec![(0, created()), (1, retried), (9, turned), (12, finished)])
-            .until(second(99), None);
-        check(&tracks, "a", &[(Kind::Work, 0, 1), (Kind::Retry, 1, 5), (Kind::Work, 5, 7), (Kind::Undo, 9, 12)]);
+        let tracks =
+            timeline(vec![(0, created()), (1, retried), (9, turned), (12, finished)]).until(second(99), None);
+        check(
+            &tracks,
+            "a",
+            &[(Kind::Work, 0, 1), (Kind::Retry, 1, 5), (Kind::Work, 5, 7), (Kind::Undo, 9, 12)],
+        );
         check(&tracks, "b", &[(Kind::Work, 7, 9)]);
         assert_eq!((tracks["a"].failures.len(), tracks["b"].failures.len()), (1, 1));
         assert_eq!(tracks["a"].segments[1].note, "attempt 1 failed: busy");

@@ -230,7 +230,11 @@ mod tests {
     #[test]
     fn everything_lies_on_the_scale_and_short_things_are_seen() {
         let scale = Scale { from: Timestamp(0), width: 10.0 };
-        let all = [segment(Kind::Work, 0, 10), segment(Kind::Wait, 10, 9_999_990), segment(Kind::Work, 9_999_990, 10_000_000)];
+        let all = [
+            segment(Kind::Work, 0, 10),
+            segment(Kind::Wait, 10, 9_999_990),
+            segment(Kind::Work, 9_999_990, 10_000_000),
+        ];
         let rects = rects(&all, &scale);
         assert_eq!((rects[0].x.as_str(), rects[0].width.as_str()), ("0.0", "4.0"));
         for rect in &rects {

@@ -105,7 +105,8 @@ impl Advice {
                 continue;
             };
             advice.commands.push(command.to_owned());
-            let asked = command.strip_prefix("provision-engine operations ").and_then(|rest| rest.split(' ').next());
+            let asked =
+                command.strip_prefix("provision-engine operations ").and_then(|rest| rest.split(' ').next());
             if let Some(verb) = VERBS.into_iter().find(|verb| asked == Some(verb.as_str())) {
                 advice.meanings.push((verb, meaning.trim().to_owned()));
             } else if command == "provision-engine status" {

@@ -7,12 +7,12 @@ use doors::wire::{Runtime, RuntimePage};
 use engine::Role;
 use serde::Deserialize;
 
-use super::state::{self, STATES};
+use super::state::STATES;
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};
 use crate::live::{About, Picture, stream};
-use crate::parts::When;
+use crate::parts::{Chip, When};
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;

@@ -8,12 +8,13 @@ use doors::wire::{Reason, Runtime, RuntimeState};
 use engine::Role;
 
 use super::look::runtime;
-use super::state::{self, can};
+use super::state::can;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
+use crate::parts::Chip;
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::look::{Look, parameters, progress};
-use super::state::{self, Can, can, newest};
+use super::state::{Can, can, newest};
 use crate::api::Api;
 use crate::desk::{Desk, Hub};
 use crate::frame::{Frame, Section, page};
@@ -57,13 +57,6 @@ impl Now {
             is_admin: visitor.role >= Role::Admin,
             look,
         })
-    }
-
-    fn icon(&self, level: Level) -> Option<Icon> {
-        match level {
-            Level::Info => None,
-            Level::Warning | Level::Error => Some(Icon::Alert),
-        }
     }
 
     /// Whether there is anything that this visitor may do.

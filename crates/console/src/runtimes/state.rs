@@ -18,7 +18,8 @@ pub(super) const STATES: [(&str, &str); 9] = [
     ("all", "also those that are gone"),
 ];
 
-pub(super) fn chip(state: &RuntimeState) -> Chip {
+impl From<&RuntimeState> for Chip {
+    fn from(state: &RuntimeState) -> Chip {
     let (tone, icon, word) = match state {
         RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
         RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),
@@ -32,6 +33,13 @@ pub(super) fn chip(state: &RuntimeState) -> Chip {
         RuntimeState::Suspended => (Tone::Waits, Icon::Pause, "suspended"),
     };
     Chip::new(tone, icon, word)
+}
+}
+
+impl From<RuntimeState> for Chip {
+    fn from(state: RuntimeState) -> Chip {
+        Chip::from(&state)
+    }
 }
 
 /// The operation that the state comes from.

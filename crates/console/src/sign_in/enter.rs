@@ -7,7 +7,7 @@ use axum::response::Response;
 use doors::{Denied, SignInError, SignInLimits, sign_in};
 use engine::secret::SecretString;
 use engine::store::StoreError;
-use engine::{Proof, Role};
+use engine::{Proof, Role, UserRow};
 
 use super::form::form;
 use crate::desk::{Desk, Hub};
@@ -32,23 +32,40 @@ pub(super) async fn with_password(State(desk): State<Desk>, headers: HeaderMap, 
     let now = desk.inside.engine().now();
     match sign_in(&*desk.people, name, &password, limits, now).await {
         Ok(user) => {
-            let who = Entering { name: user.name, role: user.role, org: None, proof: Proof::Password };
-            welcome(&desk, who, back).await
+            let who =
+                Entering { name: user.name.clone(), role: user.role, org: None, proof: Proof::Password };
+            let response = welcome(&desk, who, back).await;
+            if is_still(&desk, &user).await {
+                return response;
+            }
+            again(StatusCode::UNAUTHORIZED, "The password was changed at this moment. Try again.".to_owned())
         }
-        Err(SignInError::Wrong) => {
-            desk.inside.write_down(shown(name), "session.begin", "password", "401 wrong").await;
-            again(StatusCode::UNAUTHORIZED, "The user or the password is wrong.".to_owned())
-        }
-        Err(SignInError::Locked { until }) => {
-            desk.inside.write_down(shown(name), "session.begin", "password", "429 locked").await;
+        // The same words for both: only a user who exists can be locked, and nobody learns who does.
+        Err(error @ (SignInError::Wrong | SignInError::Locked { .. })) => {
+            let result = if error == SignInError::Wrong { "401 wrong" } else { "401 locked" };
+            desk.inside.write_down(shown(name), "session.begin", "password", result).await;
             let error = format!(
-                "There were too many wrong passwords. Try again in {}, or ask an admin for a new one.",
-                span(until.since(now))
+                "The user or the password is wrong. After {} wrong passwords a user is locked for {}; an admin can \
+                 set a new one.",
+                limits.attempts,
+                span(limits.lock)
             );
-            again(StatusCode::TOO_MANY_REQUESTS, error)
+            again(StatusCode::UNAUTHORIZED, error)
         }
         Err(SignInError::Store(error)) => again(StatusCode::SERVICE_UNAVAILABLE, not_now(&error)),
     }
+}
+
+/// Whether a user is what it was a moment ago. A change ends the sessions that there are, and one that begins at the
+/// same moment could be missed.
+async fn is_still(desk: &Hub, user: &UserRow) -> bool {
+    let found = desk.people.find_user(&user.name).await;
+    let is_same = |found: &UserRow| found.hash == user.hash && found.role == user.role;
+    let is_same = found.is_ok_and(|found| found.is_some_and(|found| is_same(&found)));
+    if !is_same && let Err(error) = desk.people.remove_sessions(&user.name, Proof::Password).await {
+        tracing::warn!(%error, "a session on an old password could not be ended");
+    }
+    is_same
 }
 
 /// A name that could be one. Anything else may be a password in the wrong place.

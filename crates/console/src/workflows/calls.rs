@@ -44,7 +44,8 @@ impl Calls {
 
     pub(super) fn health(&self) -> Health {
         let is_bad = |result: &str| !matches!(result, "done" | "waited" | "skipped" | "undone");
-        let bad: u64 = self.by_result.iter().filter(|(result, _)| is_bad(result)).map(|(_, count)| count).sum();
+        let bad: u64 =
+            self.by_result.iter().filter(|(result, _)| is_bad(result)).map(|(_, count)| count).sum();
         match (self.count(), bad) {
             (0, _) => Health::Unknown,
             (_, 0) => Health::Good,

@@ -104,13 +104,12 @@ pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form)
 async fn draw(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
     let workflow: Workflow = visitor.api.get(&format!("/workflows/{}", path::part(name))).await?;
     let mut calls = calls::of(&visitor.api, &workflow.workflow).await;
-    let row = |step: &WorkflowStep| Row {
-        calls: calls.remove(&step.name).unwrap_or_default(),
-        step: step.clone(),
-    };
+    let row =
+        |step: &WorkflowStep| Row { calls: calls.remove(&step.name).unwrap_or_default(), step: step.clone() };
     let rows = workflow.steps.iter().map(row).collect();
     let form = visitor.is(Role::Admin).then_some(form);
-    let operations = format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
+    let operations =
+        format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
     let frame = Frame::new(desk, visitor, Section::Workflows, &workflow.workflow);
     Ok(Show { frame, workflow, rows, form, operations })
 }

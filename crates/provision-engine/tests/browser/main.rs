@@ -4,6 +4,7 @@
 mod axe;
 mod browser;
 mod crash;
+mod crawl;
 mod faults;
 mod house;
 mod keyboard;

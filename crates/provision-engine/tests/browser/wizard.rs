@@ -100,7 +100,7 @@ fn somebody_who_has_read_nothing_comes_to_machines_that_answer() {
     person.click(ONWARD);
     until_launched(&person);
 
-    person.until_text("main", "succeeded");
+    person.until_text("main", "machines run");
     let made = launch(&house, &person);
     let instances = made["instances"].as_array().unwrap();
     assert_eq!(instances.len(), 2, "{made}");
@@ -154,7 +154,7 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
     }
     person.click(ONWARD);
     until_launched(&person);
-    person.until_text("main", "succeeded");
+    person.until_text("main", "The machine runs");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_launch_and_its_page_outlive_the_server() {
     house.turn(&format!("image-builder/composes/{compose}/release"), &json!({}));
     house.serve_again();
     until("the page without the notice", || person.text("#offline").is_empty().then_some(()));
-    person.until_text("main", "succeeded");
+    person.until_text("main", "machines run");
     let made = launch(&house, &person);
     assert_eq!(
         (&made["state"], made["instances"].as_array().unwrap().len()),

@@ -1,0 +1,106 @@
+//! `GET /console/admin/audit`
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use doors::wire::{AuditEntry, AuditLog};
+use serde::Deserialize;
+
+use super::Tab;
+use crate::desk::Desk;
+use crate::frame::{Frame, Section, page};
+use crate::parts::When;
+use crate::visitor::Visitor;
+
+/// As many as the API gives.
+const NEWEST: usize = 1000;
+/// As many as a page shows.
+const SHOWN: usize = 200;
+
+/// The filters, as they are in the address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Filters {
+    who: String,
+    action: String,
+    text: String,
+}
+
+#[derive(Template)]
+#[template(path = "admin/audit.html")]
+struct Audit {
+    frame: Frame,
+    here: Tab,
+    filters: Filters,
+    people: Vec<String>,
+    actions: Vec<String>,
+    entries: Vec<AuditEntry>,
+    fitting: usize,
+}
+
+impl Filters {
+    fn fits(&self, entry: &AuditEntry) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(&self.text.to_lowercase());
+        (self.who.is_empty() || entry.who == self.who)
+            && (self.action.is_empty() || entry.action == self.action)
+            && [&entry.target, &entry.result, &entry.request].into_iter().any(|text| has(text))
+    }
+
+    fn is_none(&self) -> bool {
+        self.who.is_empty() && self.action.is_empty() && self.text.is_empty()
+    }
+}
+
+pub(super) async fn list(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Query(filters): Query<Filters>,
+) -> Response {
+    match visitor.api.get::<AuditLog>(&format!("/audit?limit={NEWEST}")).await {
+        Ok(log) => {
+            let people = names(&log, |entry| &entry.who);
+            let actions = names(&log, |entry| &entry.action);
+            let mut entries: Vec<AuditEntry> =
+                log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
+            let fitting = entries.len();
+            entries.truncate(SHOWN);
+            let frame = Frame::new(&desk, &visitor, Section::Administration, "Audit log");
+            page(&visitor, &Audit { frame, here: Tab::Audit, filters, people, actions, entries, fitting })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+/// Each once, in order.
+fn names(log: &AuditLog, of: fn(&AuditEntry) -> &String) -> Vec<String> {
+    let all: std::collections::BTreeSet<&String> = log.items.iter().map(of).collect();
+    all.into_iter().cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_looks_at_who_at_what_and_at_every_text() {
+        let entry = AuditEntry {
+            at: engine::Timestamp(0).into(),
+            who: "ada".into(),
+            action: "token.create".into(),
+            target: "CI".into(),
+            result: "201".into(),
+            request: "r1".into(),
+        };
+        let filters = |who: &str, action: &str, text: &str| Filters {
+            who: who.into(),
+            action: action.into(),
+            text: text.into(),
+        };
+        for good in [filters("", "", ""), filters("ada", "", "ci"), filters("", "token.create", "201")] {
+            assert!(good.fits(&entry), "{good:?}");
+        }
+        for bad in [filters("ad", "", ""), filters("", "token", ""), filters("", "", "ada")] {
+            assert!(!bad.fits(&entry), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! `GET /console/admin/keys`
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::Method;
+use axum::response::Response;
+use doors::wire::KeyList;
+
+use super::Tab;
+use crate::desk::Desk;
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, page};
+use crate::launches::ask;
+use crate::parts::{Icon, When};
+use crate::visitor::Visitor;
+
+const AT: &str = "/console/admin/keys";
+
+#[derive(Template)]
+#[template(path = "admin/keys.html")]
+struct Keys {
+    frame: Frame,
+    here: Tab,
+    keys: KeyList,
+}
+
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match visitor.api.get::<KeyList>("/keys").await {
+        Ok(keys) => {
+            let frame = Frame::new(&desk, &visitor, Section::Administration, "Keys");
+            page(&visitor, &Keys { frame, here: Tab::Keys, keys })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    if !ask::is_meant(&fields) {
+        let question = "Add a new key? It seals everything from now on; older keys still open what they sealed.";
+        return ask::page(&desk, &visitor, Section::Administration, question, "Add a key", AT, &fields);
+    }
+    match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
+        Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}

@@ -1,0 +1,62 @@
+//! `GET /console/admin`: whether the systems outside answer.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::wire::{System, SystemList, SystemState};
+
+use super::Tab;
+use crate::api::Api;
+use crate::desk::Desk;
+use crate::frame::{Frame, Section, html, page};
+use crate::parts::{Chip, Icon, Tone, When};
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "admin/overview.html")]
+struct Overview {
+    frame: Frame,
+    here: Tab,
+    now: Now,
+}
+
+/// The part of the page that changes.
+#[derive(Template)]
+#[template(path = "admin/systems.html")]
+struct Now {
+    systems: Vec<System>,
+}
+
+impl From<&SystemState> for Chip {
+    fn from(state: &SystemState) -> Chip {
+        match state {
+            SystemState::Ok => Chip::new(Tone::Good, Icon::Check, "answers"),
+            SystemState::Failing => Chip::new(Tone::Bad, Icon::Cross, "fails"),
+            SystemState::NotConfigured => Chip::new(Tone::Quiet, Icon::Slash, "not configured"),
+        }
+    }
+}
+
+pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match look(&visitor.api).await {
+        Ok(now) => {
+            let frame = Frame::new(&desk, &visitor, Section::Administration, "Systems");
+            page(&visitor, &Overview { frame, here: Tab::Overview, now })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match look(&visitor.api).await {
+        Ok(now) => html(StatusCode::OK, &now),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+async fn look(api: &Api) -> Result<Now, Trouble> {
+    let found: SystemList = api.get("/systems").await?;
+    Ok(Now { systems: found.items })
+}

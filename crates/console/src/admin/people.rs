@@ -1,0 +1,139 @@
+//! `GET /console/admin/people`
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
+use engine::secret::SecretString;
+
+use super::{ROLES, RoleChoice, Tab, role_named};
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, html, page};
+use crate::launches::ask;
+use crate::parts::When;
+use crate::path;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+const AT: &str = "/console/admin/people";
+
+#[derive(Template)]
+#[template(path = "admin/people.html")]
+struct People {
+    frame: Frame,
+    here: Tab,
+    users: Vec<User>,
+    me: String,
+    /// Shown this once.
+    made: Option<MadeUser>,
+    name: String,
+    role: String,
+    name_error: Option<String>,
+    password_error: Option<String>,
+    trouble: Option<String>,
+}
+
+impl People {
+    async fn read(desk: &Hub, visitor: &Visitor) -> Result<People, Trouble> {
+        let found: UserList = visitor.api.get("/users").await?;
+        Ok(People {
+            frame: Frame::new(desk, visitor, Section::Administration, "People"),
+            here: Tab::People,
+            users: found.items,
+            me: visitor.name.clone(),
+            made: None,
+            name: String::new(),
+            role: "reader".to_owned(),
+            name_error: None,
+            password_error: None,
+            trouble: None,
+        })
+    }
+
+    /// Puts what is wrong at its field.
+    fn refused(mut self, trouble: &Trouble, fields: &Fields) -> People {
+        fields.text("name").clone_into(&mut self.name);
+        fields.text("role").clone_into(&mut self.role);
+        let is_about = |field: &str| trouble.flaws.iter().any(|flaw| flaw.field == field);
+        let place = if is_about("name") || trouble.status == StatusCode::CONFLICT {
+            &mut self.name_error
+        } else if is_about("password") || trouble.detail.contains("password") {
+            &mut self.password_error
+        } else {
+            &mut self.trouble
+        };
+        *place = Some(trouble.line());
+        self
+    }
+}
+
+/// What people may be; a broker is a platform.
+fn roles() -> impl Iterator<Item = &'static RoleChoice> {
+    ROLES.iter().filter(|choice| choice.name != "broker")
+}
+
+fn password(fields: &Fields, name: &str) -> Option<Password> {
+    let typed = fields.raw(name);
+    (!typed.is_empty()).then(|| Password::from(&SecretString::from(typed)))
+}
+
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match People::read(&desk, &visitor).await {
+        Ok(people) => page(&visitor, &people),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let asked = ask_for(&visitor, &fields).await;
+    let drawn = match People::read(&desk, &visitor).await {
+        Ok(drawn) => drawn,
+        Err(trouble) => return trouble.page(&desk, &visitor),
+    };
+    match asked {
+        Ok(made) => html(StatusCode::OK, &People { made: Some(made), ..drawn }),
+        Err(trouble) => html(trouble.status, &drawn.refused(&trouble, &fields)),
+    }
+}
+
+async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble> {
+    let role = role_named(fields.text("role")).ok_or_else(|| {
+        Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.")
+    })?;
+    let new = NewUser { name: fields.text("name").to_owned(), role, password: password(fields, "password") };
+    visitor.api.post("/users", &new).await?.json()
+}
+
+/// Another role, or another password.
+pub(super) async fn change(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let name = fields.text("name");
+    let change = ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
+    match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
+        Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}
+
+pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let name = fields.text("name");
+    if !ask::is_meant(&fields) {
+        let question = format!("Remove {name}? Their sessions end at once.");
+        return ask::page(&desk, &visitor, Section::Administration, &question, "Remove", AT, &fields);
+    }
+    match visitor.api.delete(&format!("/users/{}", path::part(name))).await {
+        Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}
+
+pub(super) async fn sign_out(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let name = fields.text("name");
+    let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
+    match asked.and_then(|answer| answer.json::<SignedOut>()) {
+        Ok(done) => Flash::good(format!("{name} is signed out everywhere ({} sessions).", done.sessions)).at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}

@@ -1,0 +1,53 @@
+//! `GET /console/admin/sessions`
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::Response;
+use doors::wire::{Proof, Session, SessionList};
+
+use super::Tab;
+use crate::desk::Desk;
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, page};
+use crate::parts::When;
+use crate::path;
+use crate::visitor::Visitor;
+
+const AT: &str = "/console/admin/sessions";
+
+#[derive(Template)]
+#[template(path = "admin/sessions.html")]
+struct Sessions {
+    frame: Frame,
+    here: Tab,
+    sessions: Vec<Session>,
+    /// The digest of the one that looks.
+    mine: String,
+}
+
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match visitor.api.get::<SessionList>("/sessions").await {
+        Ok(found) => {
+            let frame = Frame::new(&desk, &visitor, Section::Administration, "Sessions");
+            let (sessions, mine) = (found.items, visitor.digest.clone());
+            page(&visitor, &Sessions { frame, here: Tab::Sessions, sessions, mine })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn end(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    match visitor.api.delete(&format!("/sessions/{}", path::part(fields.text("id")))).await {
+        Ok(_) => Flash::good("The session is ended.").at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}
+
+fn how(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Password => "password",
+        Proof::Token => "token",
+        Proof::Oidc => "identity provider",
+    }
+}

@@ -1,0 +1,115 @@
+//! `GET /console/admin/tokens`
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
+use engine::Timestamp;
+
+use super::{ROLES, Tab, role_named};
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::Flash;
+use crate::frame::{Frame, Section, html, page};
+use crate::launches::ask;
+use crate::parts::When;
+use crate::path;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+const AT: &str = "/console/admin/tokens";
+const DAY: u64 = 24 * 60 * 60;
+/// How long tokens may live, in days; nothing is for ever.
+const LIVES: [(&str, &str); 5] =
+    [("30", "30 days"), ("1", "a day"), ("90", "90 days"), ("365", "a year"), ("", "for ever")];
+
+#[derive(Template)]
+#[template(path = "admin/tokens.html")]
+struct Tokens {
+    frame: Frame,
+    here: Tab,
+    tokens: Vec<Token>,
+    now: Timestamp,
+    /// Shown this once.
+    issued: Option<IssuedToken>,
+    name: String,
+    role: String,
+    lives: String,
+    name_error: Option<String>,
+    trouble: Option<String>,
+}
+
+impl Tokens {
+    async fn read(desk: &Hub, visitor: &Visitor) -> Result<Tokens, Trouble> {
+        let found: TokenList = visitor.api.get("/tokens").await?;
+        Ok(Tokens {
+            frame: Frame::new(desk, visitor, Section::Administration, "Tokens"),
+            here: Tab::Tokens,
+            tokens: found.items,
+            now: desk.inside.engine().now(),
+            issued: None,
+            name: String::new(),
+            role: "reader".to_owned(),
+            lives: "30".to_owned(),
+            name_error: None,
+            trouble: None,
+        })
+    }
+}
+
+impl Tokens {
+    fn is_over(&self, at: &Moment) -> bool {
+        *at <= Moment::from(self.now)
+    }
+}
+
+pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    match Tokens::read(&desk, &visitor).await {
+        Ok(tokens) => page(&visitor, &tokens),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let asked = ask_for(&visitor, &fields).await;
+    let drawn = Tokens::read(&desk, &visitor).await;
+    let (asked, drawn) = match (asked, drawn) {
+        (asked, Ok(drawn)) => (asked, drawn),
+        (_, Err(trouble)) => return trouble.page(&desk, &visitor),
+    };
+    match asked {
+        Ok(issued) => html(StatusCode::OK, &Tokens { issued: Some(issued), ..drawn }),
+        Err(trouble) => {
+            let is_name = trouble.status == StatusCode::CONFLICT
+                || trouble.flaws.iter().any(|flaw| flaw.field == "name");
+            let (name_error, rest) =
+                if is_name { (Some(trouble.line()), None) } else { (None, Some(trouble.line())) };
+            let text = |name: &str| fields.text(name).to_owned();
+            let (name, role, lives) = (text("name"), text("role"), text("lives"));
+            html(trouble.status, &Tokens { name, role, lives, name_error, trouble: rest, ..drawn })
+        }
+    }
+}
+
+async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trouble> {
+    let unknown = || Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
+    let new = NewToken {
+        name: fields.text("name").to_owned(),
+        role: role_named(fields.text("role")).ok_or_else(unknown)?,
+        expires_in_seconds: fields.given("lives").and_then(|days| days.parse::<u64>().ok()).map(|days| days * DAY),
+    };
+    visitor.api.post("/tokens", &new).await?.json()
+}
+
+pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    let name = fields.text("name");
+    if !ask::is_meant(&fields) {
+        let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
+        return ask::page(&desk, &visitor, Section::Administration, &question, "Delete", AT, &fields);
+    }
+    match visitor.api.delete(&format!("/tokens/{}", path::part(name))).await {
+        Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),
+        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+    }
+}

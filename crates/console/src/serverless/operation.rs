@@ -1,0 +1,90 @@
+//! `GET /console/serverless/operations/{id}`: what becomes of something that was asked for.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::Response;
+use doors::serverless::wire::Progress;
+use doors::wire::{OperationDetail, StepState};
+use engine::OperationId;
+use uuid::Uuid;
+
+use crate::api::Api;
+use crate::desk::Desk;
+use crate::frame::{Frame, Section, page};
+use crate::live::{About, Picture, stream};
+use crate::parts::{Chip, Prose, When};
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "serverless/operation.html")]
+struct Page {
+    frame: Frame,
+    id: Uuid,
+    title: &'static str,
+    now: Now,
+}
+
+/// The part of the page that changes.
+#[derive(Template)]
+#[template(path = "serverless/progress.html")]
+struct Now {
+    detail: OperationDetail,
+    done: usize,
+    /// Where the runtime is, once it is there.
+    runtime: Option<String>,
+    refusal: Option<String>,
+}
+
+impl Now {
+    async fn at(api: &Api, id: Uuid) -> Result<Now, Trouble> {
+        let detail: OperationDetail = api.get(&format!("/operations/{id}")).await?;
+        let is_over = |state: StepState| matches!(state, StepState::Done | StepState::Skipped);
+        let done = detail.steps.iter().filter(|step| is_over(step.state)).count();
+        let mut now = Now { detail, done, runtime: None, refusal: None };
+        if now.detail.operation.phase.is_final() {
+            // OpenNebula is asked once, when there is something to know.
+            let ended: Option<Progress> = api.get(&format!("/serverless-runtimes/operations/{id}")).await.ok();
+            let ended = ended.map(|progress| progress.operation);
+            let location = ended.as_ref().and_then(|ended| ended.location.clone());
+            now.runtime = location.map(|path| format!("/console{}", path.replace("/serverless-runtimes/", "/serverless/")));
+            now.refusal = ended.and_then(|ended| ended.refusal).map(|refusal| match refusal.message.as_str() {
+                Some(message) if !message.is_empty() => format!("{}: {message}", refusal.error),
+                _ => refusal.error,
+            });
+        }
+        Ok(now)
+    }
+
+    fn is_delete(&self) -> bool {
+        self.detail.operation.workflow.ends_with("delete")
+    }
+}
+
+pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<Uuid>) -> Response {
+    match Now::at(&visitor.api, id).await {
+        Ok(now) => {
+            let title = match now.detail.operation.workflow.rsplit('.').next() {
+                Some("create") => "Creating a serverless runtime",
+                Some("delete") => "Deleting a serverless runtime",
+                _ => "Changing a serverless runtime",
+            };
+            let frame = Frame::new(&desk, &visitor, Section::Serverless, title);
+            page(&visitor, &Page { frame, id, title, now })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<Uuid>) -> Response {
+    let api = visitor.api.clone();
+    let draw = move || {
+        let api = api.clone();
+        async move {
+            let now = Now::at(&api, id).await?;
+            let is_last = now.detail.operation.phase.is_final();
+            Ok(Picture { html: now.render().unwrap_or_default(), is_last })
+        }
+    };
+    stream(&desk, &visitor, About::Operation(OperationId(id)), draw)
+}

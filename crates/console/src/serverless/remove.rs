@@ -1,0 +1,32 @@
+//! `POST /console/serverless/{id}/delete`
+
+use axum::extract::{Path, State};
+use axum::http::Method;
+use axum::response::Response;
+
+use super::{AT_ONCE, begun};
+use crate::desk::Desk;
+use crate::fields::Fields;
+use crate::flash::{Flash, see_other};
+use crate::frame::Section;
+use crate::launches::ask;
+use crate::visitor::Visitor;
+
+pub(super) async fn remove(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<i32>,
+    fields: Fields,
+) -> Response {
+    let place = format!("/console/serverless/{id}");
+    if !ask::is_meant(&fields) {
+        let question = "Delete this serverless runtime? Its machines and their disks are lost for ever.";
+        return ask::page(&desk, &visitor, Section::Serverless, question, "Delete", &place, &fields);
+    }
+    let at = format!("/serverless-runtimes/{id}");
+    let asked = visitor.api.send(Method::DELETE, &at, &[AT_ONCE], None::<&()>).await;
+    match asked.and_then(|answer| begun(&answer)) {
+        Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
+        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+    }
+}

@@ -1,0 +1,85 @@
+//! `GET /console/serverless/{id}/resize`
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use doors::serverless::wire::ServerlessRuntime;
+use serde_json::json;
+
+use super::form::Machine;
+use super::show::find;
+use super::{AT_ONCE, begun};
+use crate::desk::{Desk, Hub};
+use crate::fields::Fields;
+use crate::flash::see_other;
+use crate::frame::{Frame, Section, html, page};
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "serverless/resize.html")]
+struct Resize {
+    frame: Frame,
+    id: i32,
+    name: String,
+    function: Machine,
+    data: Option<Machine>,
+    trouble: Option<String>,
+}
+
+impl Resize {
+    fn of(desk: &Hub, visitor: &Visitor, id: i32, runtime: &ServerlessRuntime) -> Resize {
+        let name = super::name(runtime);
+        Resize {
+            frame: Frame::new(desk, visitor, Section::Serverless, &format!("Resize {name}")),
+            id,
+            name,
+            function: Machine::of("f", &runtime.faas),
+            data: runtime.daas.as_ref().map(|daas| Machine::of("d", daas)),
+            trouble: None,
+        }
+    }
+
+    fn is_good(&self) -> bool {
+        self.function.is_good() && self.data.as_ref().is_none_or(Machine::is_good)
+    }
+}
+
+pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<i32>) -> Response {
+    match find(&visitor.api, id).await {
+        Ok(runtime) => page(&visitor, &Resize::of(&desk, &visitor, id, &runtime)),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn resize(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Path(id): Path<i32>,
+    fields: Fields,
+) -> Response {
+    let runtime = match find(&visitor.api, id).await {
+        Ok(runtime) => runtime,
+        Err(trouble) => return trouble.page(&desk, &visitor),
+    };
+    let mut typed = Resize::of(&desk, &visitor, id, &runtime);
+    typed.function = Machine::typed("f", &fields);
+    typed.data = typed.data.map(|_| Machine::typed("d", &fields));
+    if !typed.is_good() {
+        return html(StatusCode::UNPROCESSABLE_ENTITY, &typed);
+    }
+    // An empty flavour leaves it as it is.
+    let mut body = json!({"SERVERLESS_RUNTIME": {"FAAS": typed.function.members("")}});
+    if let Some(data) = &typed.data {
+        body["SERVERLESS_RUNTIME"]["DAAS"] = data.members("");
+    }
+    let at = format!("/serverless-runtimes/{id}");
+    let asked = visitor.api.send(Method::PUT, &at, &[AT_ONCE], Some(&body)).await;
+    match asked.and_then(|answer| begun(&answer)) {
+        Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
+        Err(trouble) => {
+            let status = trouble.status;
+            html(status, &Resize { trouble: Some(trouble.line()), ..typed })
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! `GET /console/serverless/{id}`
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use doors::serverless::wire::{Envelope, Function, ServerlessRuntime};
+use engine::Role;
+
+use crate::api::Api;
+use crate::desk::Desk;
+use crate::frame::{Frame, Section, html, page};
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "serverless/show.html")]
+struct Show {
+    frame: Frame,
+    id: i32,
+    name: String,
+    now: Now,
+    is_admin: bool,
+}
+
+/// The part of the page that changes.
+#[derive(Template)]
+#[template(path = "serverless/now.html")]
+struct Now {
+    runtime: ServerlessRuntime,
+}
+
+impl Now {
+    fn machines(&self) -> Vec<(&'static str, &Function)> {
+        let data = self.runtime.daas.as_ref().map(|daas| ("Data", daas));
+        [("Functions", &self.runtime.faas)].into_iter().chain(data).collect()
+    }
+}
+
+pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<i32>) -> Response {
+    match find(&visitor.api, id).await {
+        Ok(runtime) => {
+            let name = super::name(&runtime);
+            let frame = Frame::new(&desk, &visitor, Section::Serverless, &name);
+            let is_admin = visitor.is(Role::Admin);
+            page(&visitor, &Show { frame, id, name, now: Now { runtime }, is_admin })
+        }
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+/// The changing part alone: OpenNebula tells nobody when something changes, so the page asks once in a while.
+pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<i32>) -> Response {
+    match find(&visitor.api, id).await {
+        Ok(runtime) => html(StatusCode::OK, &Now { runtime }),
+        Err(trouble) => trouble.page(&desk, &visitor),
+    }
+}
+
+pub(super) async fn find(api: &Api, id: i32) -> Result<ServerlessRuntime, Trouble> {
+    let found: Envelope = api.get(&format!("/serverless-runtimes/{id}")).await?;
+    Ok(found.serverless_runtime)
+}
