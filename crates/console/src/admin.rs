@@ -8,9 +8,11 @@ mod sessions;
 mod settings;
 mod tokens;
 
+use std::fmt;
+
 use axum::Router;
 use axum::routing::{get, post};
-use doors::wire::Role;
+use doors::wire::{Proof, Role};
 
 use crate::desk::Desk;
 
@@ -72,6 +74,27 @@ fn role_named(name: &str) -> Option<Role> {
     ROLES.iter().find(|choice| choice.name == name).map(|choice| choice.role)
 }
 
-fn role_name(role: Role) -> &'static str {
-    engine::Role::from(role).as_str()
+/// A role or a way to sign in, as people call it.
+struct Word(&'static str);
+
+impl From<&Role> for Word {
+    fn from(role: &Role) -> Word {
+        Word(engine::Role::from(*role).as_str())
+    }
+}
+
+impl From<&Proof> for Word {
+    fn from(proof: &Proof) -> Word {
+        match proof {
+            Proof::Password => Word("password"),
+            Proof::Token => Word("token"),
+            Proof::Oidc => Word("identity provider"),
+        }
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
 }

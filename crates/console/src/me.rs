@@ -47,7 +47,8 @@ struct Me {
 
 impl Me {
     async fn read(desk: &Hub, visitor: &Visitor) -> Result<Me, Trouble> {
-        let rows = desk.people.sessions(Some(&visitor.name), SESSIONS_MAX).await.map_err(|error| not_now(&error))?;
+        let rows =
+            desk.people.sessions(Some(&visitor.name), SESSIONS_MAX).await.map_err(|error| not_now(&error))?;
         let now = desk.inside.engine().now();
         // A user and a token may have the same name.
         let mine = rows.into_iter().filter(|row| row.proof == visitor.proof && row.expires_at > now);
@@ -69,7 +70,11 @@ impl Me {
 
 fn not_now(error: &StoreError) -> Trouble {
     tracing::warn!(%error, "the console cannot read its sessions");
-    Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", "The database does not answer at the moment.")
+    Trouble::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Please wait",
+        "The database does not answer at the moment.",
+    )
 }
 
 async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
@@ -91,7 +96,11 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
             Err(trouble) => trouble,
         }
     } else {
-        Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not the same", "The two new passwords are not the same.")
+        Trouble::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "Not the same",
+            "The two new passwords are not the same.",
+        )
     };
     match Me::read(&desk, &visitor).await {
         Ok(mut me) => {
@@ -106,7 +115,9 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
 
 async fn sign_out_everywhere(State(desk): State<Desk>, visitor: Visitor, _fields: Fields) -> Response {
     match desk.people.remove_sessions(&visitor.name, visitor.proof).await {
-        Ok(count) => signed_out(&desk, Flash::good(format!("You are signed out everywhere ({count} sessions)."))),
+        Ok(count) => {
+            signed_out(&desk, Flash::good(format!("You are signed out everywhere ({count} sessions).")))
+        }
         Err(error) => not_now(&error).page(&desk, &visitor),
     }
 }
@@ -122,9 +133,10 @@ async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Resp
     let ended = async {
         let rows = desk.people.sessions(Some(&visitor.name), SESSIONS_MAX).await?;
         let id = fields.text("id");
-        let found = rows.into_iter().filter(|row| row.proof == visitor.proof).find(|row| {
-            !id.is_empty() && Session::from(row.clone()).id == id
-        });
+        let found = rows
+            .into_iter()
+            .filter(|row| row.proof == visitor.proof)
+            .find(|row| !id.is_empty() && Session::from(row.clone()).id == id);
         match found {
             Some(row) => desk.people.remove_session(&row.digest).await,
             None => Ok(false),

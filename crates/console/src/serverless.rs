@@ -76,7 +76,9 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        for (size, text) in [(None, "–"), (Some(768), "768 MB"), (Some(1024), "1 GB"), (Some(1500), "1500 MB")] {
+        for (size, text) in
+            [(None, "–"), (Some(768), "768 MB"), (Some(1024), "1 GB"), (Some(1500), "1500 MB")]
+        {
             assert_eq!(super::size(size.as_ref()), text);
         }
     }

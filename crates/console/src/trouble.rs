@@ -19,7 +19,7 @@ pub(crate) struct Trouble {
     /// What is wrong with which field.
     pub(crate) flaws: Vec<Flaw>,
     /// Under which it is in the log.
-    pub(crate) request: Option<String>,
+    pub(crate) request: Option<Box<str>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +57,14 @@ impl Trouble {
         let detail = detail.unwrap_or_else(|| format!("The server answered {}.", status.as_u16()));
         let more = body.get("message").and_then(Value::as_str).filter(|more| **more != *detail);
         let hint = text(&["hint", "instance_usable_hint"]).or_else(|| more.map(str::to_owned));
-        Trouble { status, title, detail, hint, flaws: flaws(body), request }
+        Trouble {
+            status,
+            title,
+            detail,
+            hint,
+            flaws: flaws(body),
+            request: request.map(String::into_boxed_str),
+        }
     }
 
     /// The sentence that says it in one line.

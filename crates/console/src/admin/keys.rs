@@ -37,7 +37,8 @@ pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response
 
 pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     if !ask::is_meant(&fields) {
-        let question = "Add a new key? It seals everything from now on; older keys still open what they sealed.";
+        let question =
+            "Add a new key? It seals everything from now on; older keys still open what they sealed.";
         return ask::page(&desk, &visitor, Section::Administration, question, "Add a key", AT, &fields);
     }
     match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {

@@ -110,7 +110,8 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble
 /// Another role, or another password.
 pub(super) async fn change(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
-    let change = ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
+    let change =
+        ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
     match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
         Err(trouble) => Flash::bad(trouble.line()).at(AT),
@@ -133,7 +134,9 @@ pub(super) async fn sign_out(State(_): State<Desk>, visitor: Visitor, fields: Fi
     let name = fields.text("name");
     let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
-        Ok(done) => Flash::good(format!("{name} is signed out everywhere ({} sessions).", done.sessions)).at(AT),
+        Ok(done) => {
+            Flash::good(format!("{name} is signed out everywhere ({} sessions).", done.sessions)).at(AT)
+        }
         Err(trouble) => Flash::bad(trouble.line()).at(AT),
     }
 }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use doors::wire::{Proof, Session, SessionList};
+use doors::wire::{Session, SessionList};
 
 use super::Tab;
 use crate::desk::Desk;
@@ -41,13 +41,5 @@ pub(super) async fn end(State(_): State<Desk>, visitor: Visitor, fields: Fields)
     match visitor.api.delete(&format!("/sessions/{}", path::part(fields.text("id")))).await {
         Ok(_) => Flash::good("The session is ended.").at(AT),
         Err(trouble) => Flash::bad(trouble.line()).at(AT),
-    }
-}
-
-fn how(proof: Proof) -> &'static str {
-    match proof {
-        Proof::Password => "password",
-        Proof::Token => "token",
-        Proof::Oidc => "identity provider",
     }
 }

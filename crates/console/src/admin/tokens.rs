@@ -97,7 +97,10 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trou
     let new = NewToken {
         name: fields.text("name").to_owned(),
         role: role_named(fields.text("role")).ok_or_else(unknown)?,
-        expires_in_seconds: fields.given("lives").and_then(|days| days.parse::<u64>().ok()).map(|days| days * DAY),
+        expires_in_seconds: fields
+            .given("lives")
+            .and_then(|days| days.parse::<u64>().ok())
+            .map(|days| days * DAY),
     };
     visitor.api.post("/tokens", &new).await?.json()
 }

@@ -50,7 +50,13 @@ impl Present {
         self.catalog.find(&self.runtime.service_plan_id).map(|(_, plan)| plan)
     }
 
-    fn page(self, desk: &Hub, visitor: &Visitor, form: Form, trouble: Option<String>) -> Result<Change, Trouble> {
+    fn page(
+        self,
+        desk: &Hub,
+        visitor: &Visitor,
+        form: Form,
+        trouble: Option<String>,
+    ) -> Result<Change, Trouble> {
         let can_move = self.plan()?.plan_updateable;
         let name = self.parameters.get("name").and_then(Value::as_str);
         let name = name.unwrap_or(&self.runtime.instance_id).to_owned();
@@ -113,7 +119,8 @@ async fn ask(
     if let Some(plan) = plan {
         body["plan_id"] = json!(plan);
     }
-    let at = format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
+    let at =
+        format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
     match visitor.api.patch(&at, &body).await {
         Ok(_) => Ok(Ok(Flash::good("The runtime is being updated."))),
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),

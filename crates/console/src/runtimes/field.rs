@@ -27,13 +27,25 @@ impl HtmlSafe for Field {}
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    Text { pattern: String, min: String, max: String },
-    Number { is_whole: bool, min: String, max: String },
-    Choice { options: Vec<Choice> },
+    Text {
+        pattern: String,
+        min: String,
+        max: String,
+    },
+    Number {
+        is_whole: bool,
+        min: String,
+        max: String,
+    },
+    Choice {
+        options: Vec<Choice>,
+    },
     Switch,
     /// One text in each line.
     Lines,
-    Group { fields: Vec<Field> },
+    Group {
+        fields: Vec<Field>,
+    },
     Json,
 }
 
@@ -63,8 +75,7 @@ impl Field {
         let listed = |key: &str| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let (required, order) = (listed("required"), listed("_controlsOrder"));
         let is_needed = |key: &String| required.iter().any(|one| one == key.as_str());
-        let place =
-            |key: &String| order.iter().position(|one| one == key.as_str()).unwrap_or(usize::MAX);
+        let place = |key: &String| order.iter().position(|one| one == key.as_str()).unwrap_or(usize::MAX);
         let mut keys: Vec<&String> = members.keys().collect();
         keys.sort_by_key(|key| (!is_needed(key), place(key)));
         let one = |key: &String| {

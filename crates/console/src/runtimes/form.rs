@@ -158,7 +158,8 @@ mod tests {
     }
 
     fn posted(pairs: &[(&str, &str)]) -> Fields {
-        let pairs: Vec<_> = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let pairs: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Fields::from(pairs)
     }
 
@@ -226,7 +227,10 @@ mod tests {
         assert!(find(&form, "p.zones").error.as_deref().unwrap().starts_with("It has the wrong type"));
         assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
         assert!(find(&form, "p.oidc").has_error());
-        assert_eq!(form.blame("another operation is in progress").as_deref(), Some("another operation is in progress"));
+        assert_eq!(
+            form.blame("another operation is in progress").as_deref(),
+            Some("another operation is in progress")
+        );
     }
 
     #[test]

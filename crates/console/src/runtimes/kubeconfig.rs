@@ -10,11 +10,7 @@ use crate::path;
 use crate::visitor::Visitor;
 
 /// A file. The API writes down who got it.
-pub(super) async fn download(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Response {
+pub(super) async fn download(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
     let at = format!("/kubeconfig/{}", path::part(&id));
     match visitor.api.send(Method::GET, &at, &[], None::<&()>).await {
         Ok(answer) => {

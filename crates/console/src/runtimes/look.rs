@@ -1,7 +1,9 @@
 //! One runtime, as the API tells about it.
 
 use doors::osb::wire::Instance;
-use doors::wire::{Operation, OperationDetail, OperationPage, Runtime, RuntimeEvent, RuntimeEvents, StepState};
+use doors::wire::{
+    Operation, OperationDetail, OperationPage, Runtime, RuntimeEvent, RuntimeEvents, StepState,
+};
 use serde_json::{Map, Value};
 
 use super::state::newest;

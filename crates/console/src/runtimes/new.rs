@@ -13,9 +13,9 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::frame::{Frame, Section, html, page};
+use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
-use crate::path;
 
 /// Brokers insist on an organization and a space, which only one platform has.
 const NOWHERE: &str = "console";
@@ -51,11 +51,7 @@ pub(super) async fn choose(State(desk): State<Desk>, visitor: Visitor) -> Respon
     }
 }
 
-pub(super) async fn form(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(plan): Path<String>,
-) -> Response {
+pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(plan): Path<String>) -> Response {
     let drawn = async {
         let catalog = Catalog::read(&visitor.api).await?;
         let (_, plan) = catalog.find(&plan)?;

@@ -95,7 +95,9 @@ pub(super) async fn rescue(
     };
     if deed != Deed::Repair && !ask::is_meant(&fields) {
         let (question, yes) = match deed {
-            Deed::Force => ("Forget this runtime? Whatever is left of it must be removed by hand.", "Forget it"),
+            Deed::Force => {
+                ("Forget this runtime? Whatever is left of it must be removed by hand.", "Forget it")
+            }
             _ => ("Suspend this runtime for good? Its cluster is taken down.", "Suspend it"),
         };
         return ask::page(&desk, &visitor, Section::Runtimes, question, yes, &place, &fields);
@@ -112,16 +114,14 @@ pub(super) async fn rescue(
     };
     match asked {
         Ok(_) => Flash::good("It is being done.").at(&place),
-        Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => {
-            match runtime(&visitor.api, &id).await {
-                Ok(found) => {
-                    let wrong = Some((deed, trouble.line()));
-                    let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&desk, &visitor, &found) };
-                    html(StatusCode::UNPROCESSABLE_ENTITY, &again)
-                }
-                Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => match runtime(&visitor.api, &id).await {
+            Ok(found) => {
+                let wrong = Some((deed, trouble.line()));
+                let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&desk, &visitor, &found) };
+                html(StatusCode::UNPROCESSABLE_ENTITY, &again)
             }
-        }
+            Err(trouble) => trouble.page(&desk, &visitor),
+        },
         Err(trouble) => Flash::bad(trouble.line()).at(&place),
     }
 }

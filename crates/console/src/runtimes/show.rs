@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::look::{Look, parameters, progress};
-use super::state::{Can, can, newest};
+use super::state::{Can, can, has_kubeconfig, newest};
 use crate::api::Api;
 use crate::desk::{Desk, Hub};
 use crate::frame::{Frame, Section, page};
@@ -37,6 +37,7 @@ struct Now {
     id: String,
     word: String,
     can: Can,
+    has_kubeconfig: bool,
     done: usize,
     steps: usize,
     is_operator: bool,
@@ -51,6 +52,7 @@ impl Now {
             id: path::part(&look.runtime.instance_id),
             word: visitor.word.clone(),
             can: can(look.runtime.status.state),
+            has_kubeconfig: has_kubeconfig(look.runtime.status.state),
             done,
             steps,
             is_operator: visitor.role >= Role::Operator,
@@ -61,7 +63,7 @@ impl Now {
 
     /// Whether there is anything that this visitor may do.
     fn has_actions(&self) -> bool {
-        let of_operator = self.can.show_kubeconfig || self.can.be_repaired;
+        let of_operator = self.has_kubeconfig || self.can.be_repaired;
         (self.is_operator && of_operator) || (self.is_admin && self.can.be_removed)
     }
 }
@@ -89,10 +91,12 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
 
 async fn draw(desk: &Hub, visitor: &Visitor, id: &str) -> Result<Show, Trouble> {
     let now = Now::at(&Asker::from(visitor), id).await?;
-    let asked = if visitor.is(Role::Admin) { parameters(&visitor.api, &now.look.runtime).await } else { None };
+    let asked =
+        if visitor.is(Role::Admin) { parameters(&visitor.api, &now.look.runtime).await } else { None };
     let name = asked.as_ref().and_then(|asked| asked.get("name")?.as_str().map(str::to_owned));
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let parameters = asked.unwrap_or_default().iter().map(|(key, value)| (key.clone(), plain(value))).collect();
+    let parameters =
+        asked.unwrap_or_default().iter().map(|(key, value)| (key.clone(), plain(value))).collect();
     let title = format!("Runtime {}", name.as_deref().unwrap_or(&now.look.runtime.instance_id));
     let frame = Frame::new(desk, visitor, Section::Runtimes, &title);
     Ok(Show { frame, id: now.id.clone(), name, parameters, now })
@@ -112,4 +116,3 @@ pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     };
     stream(&desk, &visitor, About::Operation(OperationId(about)), draw)
 }
-

@@ -20,20 +20,20 @@ pub(super) const STATES: [(&str, &str); 9] = [
 
 impl From<&RuntimeState> for Chip {
     fn from(state: &RuntimeState) -> Chip {
-    let (tone, icon, word) = match state {
-        RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
-        RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),
-        RuntimeState::Error => (Tone::Bad, Icon::Alert, "update failed"),
-        RuntimeState::Provisioning => (Tone::Busy, Icon::Play, "provisioning"),
-        RuntimeState::Deprovisioning => (Tone::Busy, Icon::Undo, "deprovisioning"),
-        RuntimeState::Deprovisioned => (Tone::Quiet, Icon::Slash, "deprovisioned"),
-        RuntimeState::DeprovisionIncomplete => (Tone::Bad, Icon::Alert, "clean-up given up"),
-        RuntimeState::Upgrading => (Tone::Busy, Icon::Play, "upgrading"),
-        RuntimeState::Updating => (Tone::Busy, Icon::Play, "updating"),
-        RuntimeState::Suspended => (Tone::Waits, Icon::Pause, "suspended"),
-    };
-    Chip::new(tone, icon, word)
-}
+        let (tone, icon, word) = match state {
+            RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
+            RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),
+            RuntimeState::Error => (Tone::Bad, Icon::Alert, "update failed"),
+            RuntimeState::Provisioning => (Tone::Busy, Icon::Play, "provisioning"),
+            RuntimeState::Deprovisioning => (Tone::Busy, Icon::Undo, "deprovisioning"),
+            RuntimeState::Deprovisioned => (Tone::Quiet, Icon::Slash, "deprovisioned"),
+            RuntimeState::DeprovisionIncomplete => (Tone::Bad, Icon::Alert, "clean-up given up"),
+            RuntimeState::Upgrading => (Tone::Busy, Icon::Play, "upgrading"),
+            RuntimeState::Updating => (Tone::Busy, Icon::Play, "updating"),
+            RuntimeState::Suspended => (Tone::Waits, Icon::Pause, "suspended"),
+        };
+        Chip::new(tone, icon, word)
+    }
 }
 
 impl From<RuntimeState> for Chip {
@@ -58,18 +58,19 @@ pub(super) struct Can {
     pub(super) be_used: bool,
     pub(super) be_repaired: bool,
     pub(super) be_removed: bool,
-    pub(super) show_kubeconfig: bool,
+}
+
+/// Whether its cluster can be reached.
+pub(super) fn has_kubeconfig(state: RuntimeState) -> bool {
+    matches!(state, RuntimeState::Succeeded | RuntimeState::Error | RuntimeState::Updating)
 }
 
 pub(super) fn can(state: RuntimeState) -> Can {
-    use RuntimeState::{
-        DeprovisionIncomplete, Deprovisioned, Deprovisioning, Error, Failed, Succeeded, Updating,
-    };
+    use RuntimeState::{DeprovisionIncomplete, Deprovisioned, Deprovisioning, Error, Failed, Succeeded};
     Can {
         be_used: matches!(state, Succeeded | Error),
         be_repaired: matches!(state, Failed),
         be_removed: !matches!(state, Deprovisioned | DeprovisionIncomplete | Deprovisioning),
-        show_kubeconfig: matches!(state, Succeeded | Error | Updating),
     }
 }
 
@@ -79,8 +80,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_can_be_looked_at_only_and_what_failed_can_be_repaired() {
-        let nothing =
-            Can { be_used: false, be_repaired: false, be_removed: false, show_kubeconfig: false };
+        let nothing = Can { be_used: false, be_repaired: false, be_removed: false };
         assert_eq!(can(RuntimeState::Deprovisioned), nothing);
         assert!(can(RuntimeState::Failed).be_repaired && can(RuntimeState::Failed).be_removed);
         assert!(can(RuntimeState::Error).be_used, "it works as before");

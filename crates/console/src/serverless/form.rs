@@ -61,7 +61,8 @@ impl Machine {
         let text = |name: &str| fields.text(&format!("{prefix}_{name}")).to_owned();
         let mut machine = Machine::new(prefix, [text("cpu"), text("memory"), text("disk")]);
         for amount in &mut machine.amounts {
-            let is_good = amount.value.is_empty() || amount.value.parse::<u32>().is_ok_and(|number| number > 0);
+            let is_good =
+                amount.value.is_empty() || amount.value.parse::<u32>().is_ok_and(|number| number > 0);
             amount.error = (!is_good).then_some("It must be a whole number, 1 or more.");
         }
         machine

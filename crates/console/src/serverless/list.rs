@@ -111,11 +111,5 @@ async fn find(api: &Api, filters: &Filters, may_create: bool) -> Result<Rows, Tr
         format!("{AT}{}", path::query(filters.kept().into_iter().chain([("offset", next.as_str())])))
     });
     let first = (!filters.offset.is_empty()).then(|| format!("{AT}{}", path::query(filters.kept())));
-    Ok(Rows {
-        runtimes: found.serverless_runtimes,
-        is_filtered: !filters.is_none(),
-        may_create,
-        first,
-        next,
-    })
+    Ok(Rows { runtimes: found.serverless_runtimes, is_filtered: !filters.is_none(), may_create, first, next })
 }

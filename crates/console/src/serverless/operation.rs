@@ -44,14 +44,17 @@ impl Now {
         let mut now = Now { detail, done, runtime: None, refusal: None };
         if now.detail.operation.phase.is_final() {
             // OpenNebula is asked once, when there is something to know.
-            let ended: Option<Progress> = api.get(&format!("/serverless-runtimes/operations/{id}")).await.ok();
+            let ended: Option<Progress> =
+                api.get(&format!("/serverless-runtimes/operations/{id}")).await.ok();
             let ended = ended.map(|progress| progress.operation);
             let location = ended.as_ref().and_then(|ended| ended.location.clone());
-            now.runtime = location.map(|path| format!("/console{}", path.replace("/serverless-runtimes/", "/serverless/")));
-            now.refusal = ended.and_then(|ended| ended.refusal).map(|refusal| match refusal.message.as_str() {
-                Some(message) if !message.is_empty() => format!("{}: {message}", refusal.error),
-                _ => refusal.error,
-            });
+            now.runtime = location
+                .map(|path| format!("/console{}", path.replace("/serverless-runtimes/", "/serverless/")));
+            now.refusal =
+                ended.and_then(|ended| ended.refusal).map(|refusal| match refusal.message.as_str() {
+                    Some(message) if !message.is_empty() => format!("{}: {message}", refusal.error),
+                    _ => refusal.error,
+                });
         }
         Ok(now)
     }

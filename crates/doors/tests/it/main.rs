@@ -49,4 +49,5 @@ mod shaky_store;
 mod stream;
 mod tokens;
 mod trouble;
+mod upkeep;
 mod world;
