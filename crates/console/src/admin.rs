@@ -15,6 +15,7 @@ use axum::routing::{get, post};
 use doors::wire::{Proof, Role};
 
 use crate::desk::Desk;
+use crate::trouble::Trouble;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
@@ -74,6 +75,14 @@ fn role_named(name: &str) -> Option<Role> {
     ROLES.iter().find(|choice| choice.name == name).map(|choice| choice.role)
 }
 
+/// What the API says about a field, as it is said beside the field.
+fn said(trouble: &Trouble) -> String {
+    let line = trouble.line();
+    let bare = ["name: ", "password: "].iter().find_map(|field| line.strip_prefix(field)).unwrap_or(&line);
+    let mut chars = bare.chars();
+    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+}
+
 /// A role or a way to sign in, as people call it.
 struct Word(&'static str);
 
@@ -96,5 +105,19 @@ impl From<&Proof> for Word {
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    #[test]
+    fn what_is_said_beside_a_field_does_not_name_it_again() {
+        let said = |detail: &str| said(&Trouble::new(StatusCode::BAD_REQUEST, "", detail));
+        assert_eq!(said("name: it is too long"), "It is too long.");
+        assert_eq!(said("there is one already"), "There is one already.");
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn routes() -> Router<Desk> {
         .route("/console/operations/{id}/ask/{verb}", get(ask::form).post(ask::ask))
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "templates hand out references")]
 pub(crate) fn verb_word(verb: &Verb) -> &'static str {
     match verb {
         Verb::Cancel => "cancel",

@@ -6,6 +6,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use crate::desk::Hub;
+use crate::flash::Flash;
 use crate::frame::{Frame, Section, html};
 use crate::visitor::Visitor;
 
@@ -45,6 +46,11 @@ impl Trouble {
             .hint("It may have been removed, or the address may be incomplete.")
     }
 
+    pub(crate) fn needs(role: engine::Role) -> Trouble {
+        Trouble::new(StatusCode::FORBIDDEN, "Not allowed", format!("This needs the role {role}."))
+            .hint("Ask somebody who has it.")
+    }
+
     /// What the four doors say, each in its own words.
     pub(crate) fn read(status: StatusCode, body: &Value, request: Option<String>) -> Trouble {
         let text = |names: &[&str]| {
@@ -73,6 +79,14 @@ impl Trouble {
             Some(hint) => format!("{} {hint}", ended(&self.detail)),
             None => ended(&self.detail),
         }
+    }
+
+    /// Leads back to where the form was, which says what is wrong. Who may not do this at all is told so here.
+    pub(crate) fn back(self, desk: &Hub, visitor: &Visitor, place: &str) -> Response {
+        if self.status == StatusCode::FORBIDDEN {
+            return self.page(desk, visitor);
+        }
+        Flash::bad(self.line()).at(place)
     }
 
     /// A page for somebody who is signed in.

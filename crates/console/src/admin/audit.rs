@@ -5,11 +5,13 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use doors::wire::{AuditEntry, AuditLog};
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::Tab;
 use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};
 use crate::parts::When;
+use crate::path;
 use crate::visitor::Visitor;
 
 /// As many as the API gives.
@@ -71,6 +73,30 @@ pub(super) async fn list(
     }
 }
 
+/// The page of what was changed, where its name tells.
+fn place(entry: &AuditEntry) -> Option<String> {
+    let (kind, _) = entry.action.split_once('.')?;
+    let target = entry.target.as_str();
+    let is_name = |text: &&str| !text.is_empty() && !text.contains('/');
+    match kind {
+        "operation" => Uuid::try_parse(target).ok().map(|id| format!("/console/operations/{id}")),
+        "broker" => {
+            let id = target.strip_prefix("/v2/service_instances/")?.split('/').next().filter(is_name)?;
+            Some(format!("/console/runtimes/{}", path::part(id)))
+        }
+        "runtime" => {
+            // The reason of who stepped in comes after the id.
+            let id = target.split(": ").next().filter(is_name)?;
+            Some(format!("/console/runtimes/{}", path::part(id)))
+        }
+        "serverless" => {
+            let id: u32 = target.strip_prefix("/serverless-runtimes/")?.parse().ok()?;
+            Some(format!("/console/serverless/{id}"))
+        }
+        _ => None,
+    }
+}
+
 /// Each once, in order.
 fn names(log: &AuditLog, of: fn(&AuditEntry) -> &String) -> Vec<String> {
     let all: std::collections::BTreeSet<&String> = log.items.iter().map(of).collect();
@@ -80,6 +106,35 @@ fn names(log: &AuditLog, of: fn(&AuditEntry) -> &String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_changed_leads_to_its_page() {
+        let id = "01a1e3ec-17ab-7170-9e88-9f6a32315443";
+        for (action, target, expect) in [
+            ("operation.cancel", id, Some(format!("/console/operations/{id}"))),
+            ("operation.submit", "/operations", None),
+            (
+                "broker.bind",
+                "/v2/service_instances/a b/service_bindings/c",
+                Some("/console/runtimes/a%20b".into()),
+            ),
+            ("runtime.repair", "r1: it hung", Some("/console/runtimes/r1".into())),
+            ("runtime.repair", "/runtimes/r1/repair", None),
+            ("serverless.update", "/serverless-runtimes/20", Some("/console/serverless/20".into())),
+            ("serverless.create", "/serverless-runtimes", None),
+            ("token.create", "ci", None),
+        ] {
+            let entry = AuditEntry {
+                at: engine::Timestamp(0).into(),
+                who: String::new(),
+                action: action.to_owned(),
+                target: target.to_owned(),
+                result: String::new(),
+                request: String::new(),
+            };
+            assert_eq!(place(&entry), expect, "{action} {target}");
+        }
+    }
 
     #[test]
     fn a_filter_looks_at_who_at_what_and_at_every_text() {

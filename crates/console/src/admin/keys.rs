@@ -43,6 +43,6 @@ pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: F
     }
     match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use doors::wire::{System, SystemList, SystemState};
+use engine::Role;
 
 use super::Tab;
 use crate::api::Api;
@@ -40,6 +41,9 @@ impl From<&SystemState> for Chip {
 }
 
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    if !visitor.is(Role::Admin) {
+        return Trouble::needs(Role::Admin).page(&desk, &visitor);
+    }
     match look(&visitor.api).await {
         Ok(now) => {
             let frame = Frame::new(&desk, &visitor, Section::Administration, "Systems");

@@ -7,7 +7,7 @@ use axum::response::Response;
 use doors::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 use engine::secret::SecretString;
 
-use super::{ROLES, RoleChoice, Tab, role_named};
+use super::{ROLES, RoleChoice, Tab, role_named, said};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
@@ -65,7 +65,7 @@ impl People {
         } else {
             &mut self.trouble
         };
-        *place = Some(trouble.line());
+        *place = Some(said(trouble));
         self
     }
 }
@@ -108,13 +108,13 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble
 }
 
 /// Another role, or another password.
-pub(super) async fn change(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn change(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
     let change =
         ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
     match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }
 
@@ -126,17 +126,17 @@ pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: F
     }
     match visitor.api.delete(&format!("/users/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }
 
-pub(super) async fn sign_out(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn sign_out(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
     let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
         Ok(done) => {
             Flash::good(format!("{name} is signed out everywhere ({} sessions).", done.sessions)).at(AT)
         }
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }

@@ -37,9 +37,9 @@ pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response
     }
 }
 
-pub(super) async fn end(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     match visitor.api.delete(&format!("/sessions/{}", path::part(fields.text("id")))).await {
         Ok(_) => Flash::good("The session is ended.").at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }

@@ -7,7 +7,7 @@ use axum::response::Response;
 use doors::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
 use engine::Timestamp;
 
-use super::{ROLES, Tab, role_named};
+use super::{ROLES, Tab, role_named, said};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
@@ -84,7 +84,7 @@ pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: F
             let is_name = trouble.status == StatusCode::CONFLICT
                 || trouble.flaws.iter().any(|flaw| flaw.field == "name");
             let (name_error, rest) =
-                if is_name { (Some(trouble.line()), None) } else { (None, Some(trouble.line())) };
+                if is_name { (Some(said(&trouble)), None) } else { (None, Some(trouble.line())) };
             let text = |name: &str| fields.text(name).to_owned();
             let (name, role, lives) = (text("name"), text("role"), text("lives"));
             html(trouble.status, &Tokens { name, role, lives, name_error, trouble: rest, ..drawn })
@@ -113,6 +113,6 @@ pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: F
     }
     match visitor.api.delete(&format!("/tokens/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),
-        Err(trouble) => Flash::bad(trouble.line()).at(AT),
+        Err(trouble) => trouble.back(&desk, &visitor, AT),
     }
 }

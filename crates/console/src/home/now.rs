@@ -95,11 +95,11 @@ fn counts(stats: &Stats, failed: &OperationPage) -> [Count; 4] {
         Count {
             title: "Stuck",
             number: number(stats.stuck),
-            path: "/console/operations?phase=stuck%2Cpaused",
+            path: "/console/operations?phase=paused%2Cstuck",
             tone: tone("bad", stats.stuck),
         },
         Count {
-            title: "Failed of those begun in the last 24 h",
+            title: "Failed, of the last 24 h",
             number: format!("{}{more}", failed.items.len()),
             path: "/console/operations?phase=failed%2Cundone",
             tone: tone("bad", failed.items.len() as u64),

@@ -22,7 +22,7 @@ impl Said {
 impl From<Option<Flaw>> for Said {
     fn from(flaw: Option<Flaw>) -> Said {
         let bad = flaw.map(|flaw| match flaw.hint {
-            Some(hint) => format!("{} {hint}", sentence(&flaw.text)),
+            Some(hint) => format!("{} {}", sentence(&flaw.text), sentence(&hint)),
             None => sentence(&flaw.text),
         });
         Said { good: None, bad }
@@ -49,7 +49,6 @@ pub(crate) struct Field {
     list: &'static [&'static str],
     rows: u32,
     is_live: bool,
-    is_secret: bool,
     drops: bool,
     said: Said,
 }
@@ -67,7 +66,6 @@ impl Field {
             list: &[],
             rows: 0,
             is_live: false,
-            is_secret: false,
             drops: false,
             said,
         }
@@ -99,7 +97,7 @@ impl Field {
 
     /// Nobody is shown what is in it.
     pub(crate) fn secret(self) -> Field {
-        Field { kind: "password", is_secret: true, value: String::new(), ..self }
+        Field { kind: "password", value: String::new(), ..self }
     }
 
     fn described(&self) -> String {

@@ -12,7 +12,7 @@ use super::draft::Draft;
 use super::step::Step;
 use super::types::Types;
 use super::wizard::Wizard;
-use super::{check, key, place, public_key, request, review};
+use super::{check, key, public_key, request, review};
 use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
 use crate::fields::Fields;
@@ -55,10 +55,7 @@ pub(super) async fn go(
     adopt(&mut draft, fields.text("type_search"), &visitor.api).await;
     let flaws = if to > at { review::flaws(&draft, to) } else { Vec::new() };
     let wizard = if flaws.is_empty() { Wizard::at(to, draft) } else { Wizard::corrected(draft, flaws, None) };
-    if to == at && to == Step::Where {
-        return place::searched(wizard, &desk, &visitor, fields.text("type_search")).await;
-    }
-    wizard.draw(&desk, &visitor).await
+    Wizard { typed: fields, ..wizard }.draw(&desk, &visitor).await
 }
 
 /// Whoever typed the whole name of a type has chosen it.

@@ -66,5 +66,5 @@ fn fits(image: &Image) -> bool {
 
 /// What the list calls it.
 pub(crate) fn title(image: &Image) -> String {
-    image.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| "image without a name".to_owned())
+    image.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("image {}", image.id))
 }

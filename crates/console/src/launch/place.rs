@@ -11,9 +11,9 @@ use super::draft::Draft;
 use super::types::Types;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
-use crate::desk::{Desk, Hub};
+use crate::desk::Desk;
 use crate::fields::Fields;
-use crate::frame::{Frame, Section, html};
+use crate::frame::{Frame, html};
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -83,37 +83,23 @@ impl HtmlSafe for Templates {}
 
 impl PlacePage {
     pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
-        let place = Place::find(&mut wizard, api, "").await?;
+        let place = Place::find(&mut wizard, api).await?;
         Ok(PlacePage { frame, wizard, place })
     }
 }
 
-/// The same page again, with the types that somebody looks for.
-pub(super) async fn searched(mut wizard: Wizard, desk: &Hub, visitor: &Visitor, search: &str) -> Response {
-    let frame = Frame::new(desk, visitor, Section::Launch, "Account and machines: build and launch");
-    match Place::find(&mut wizard, &visitor.api, search).await {
-        Ok(place) => html(StatusCode::OK, &PlacePage { frame, wizard, place }),
-        Err(trouble) => trouble.page(desk, visitor),
-    }
-}
-
 impl Place {
-    pub(crate) async fn find(wizard: &mut Wizard, api: &Api, search: &str) -> Result<Place, Trouble> {
+    pub(crate) async fn find(wizard: &mut Wizard, api: &Api) -> Result<Place, Trouble> {
+        let search = wizard.typed.text("type_search").to_owned();
         let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
         let sources = sources.data;
         if let [only] = sources.as_slice() {
             wizard.draft.set("source_id", &only.id);
         }
-        let is_bad = wizard.said("instance_type").bad.is_some();
-        let types = Types::find(api, &wizard.draft, search).await.flawed(is_bad);
+        let said = wizard.said("instance_type");
+        let types = Types::find(api, &wizard.draft, &search).await.flawed(said);
         let templates = Templates::find(api, &wizard.draft).await;
-        Ok(Place {
-            sources,
-            types,
-            templates,
-            search: search.to_owned(),
-            again: "/console/launch/where".to_owned(),
-        })
+        Ok(Place { sources, types, templates, search, again: "/console/launch/where".to_owned() })
     }
 
     /// Somebody looked already, and it did not let us in.

@@ -119,7 +119,9 @@ pub(crate) fn place(flaw: Flaw, draft: &Draft) -> Flaw {
         "parameters" => "instance_type",
         field => field,
     };
-    Flaw { field: field.to_owned(), ..flaw }
+    // A refusal of one thing alone begins with its name, which is beside the field already.
+    let text = flaw.text.strip_prefix(&format!("{}: ", flaw.field)).unwrap_or(&flaw.text).to_owned();
+    Flaw { field: field.to_owned(), text, hint: flaw.hint }
 }
 
 #[cfg(test)]
@@ -200,6 +202,8 @@ mod tests {
         ] {
             let flaw = Flaw { field: field.to_owned(), text: text.to_owned(), hint: None };
             let placed = place(flaw, &new).field;
+            let repeated = Flaw { field: field.to_owned(), text: format!("{field}: no"), hint: None };
+            assert_eq!(place(repeated, &new).text, "no");
             assert_eq!((placed.as_str(), Step::of(&placed)), (expected, step), "{field}");
         }
     }

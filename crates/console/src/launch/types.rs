@@ -9,7 +9,7 @@ use doors::launch::wire::{InstanceType, InstanceTypes};
 
 use super::check;
 use super::draft::Draft;
-use super::field::sentence;
+use super::field::{Said, sentence};
 use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
 use crate::fields::Fields;
@@ -18,6 +18,8 @@ use crate::path;
 use crate::visitor::Visitor;
 
 const SHOWN: usize = 8;
+/// What most people want, before they search for something else.
+const FAMILIES: [&str; 6] = ["t3.", "t4g.", "m7i.", "m7g.", "c7i.", "r7i."];
 
 #[derive(Default, Template)]
 #[template(path = "launch/types.html")]
@@ -27,7 +29,7 @@ pub(crate) struct Types {
     /// Why there are none.
     problem: Option<String>,
     warnings: Vec<String>,
-    is_bad: bool,
+    said: Said,
 }
 
 struct Row {
@@ -57,8 +59,9 @@ impl Types {
         Types::ask(api, draft, name).await.is_ok_and(|all| all.iter().any(|one| one.name == name))
     }
 
-    pub(crate) fn flawed(self, is_bad: bool) -> Types {
-        Types { is_bad, ..self }
+    /// With what is wrong about the choice, until there is another one.
+    pub(crate) fn flawed(self, said: Said) -> Types {
+        Types { said, ..self }
     }
 
     async fn ask(api: &Api, draft: &Draft, search: &str) -> Result<Vec<InstanceType>, String> {
@@ -88,22 +91,21 @@ impl Types {
         let is_known = draft.may_wait();
         all.retain(|one| !is_known || arch.is_empty() || plain(&one.architecture) == arch);
         all.retain(|one| chosen.as_ref().is_none_or(|chosen| one.name != chosen.name));
-        all.sort_by(|a, b| {
-            (!a.supported, a.vcpus, a.memory_mib, &a.name).cmp(&(
-                !b.supported,
-                b.vcpus,
-                b.memory_mib,
-                &b.name,
-            ))
-        });
+        all.sort_by(|a, b| order(a).cmp(&order(b)));
         let more = all.len().saturating_sub(SHOWN);
         let warnings = chosen.as_ref().map(|one| warnings(one, draft, is_known)).unwrap_or_default();
         let chosen = chosen.iter().map(|one| Row::new(one, true));
         let rows: Vec<Row> = chosen.chain(all.iter().take(SHOWN).map(|one| Row::new(one, false))).collect();
         let problem =
             rows.is_empty().then(|| "No instance type fits. Search for less, or another region.".to_owned());
-        Types { rows, more, problem, warnings, is_bad: false }
+        Types { rows, more, problem, warnings, said: Said::default() }
     }
+}
+
+/// Those that will do first, then those that people know, then the smallest.
+fn order(one: &InstanceType) -> (bool, usize, u32, u64, &str) {
+    let family = FAMILIES.iter().position(|family| one.name.starts_with(family)).unwrap_or(FAMILIES.len());
+    (!one.supported, family, one.vcpus, one.memory_mib, &one.name)
 }
 
 fn warnings(one: &InstanceType, draft: &Draft, is_known: bool) -> Vec<String> {
@@ -169,6 +171,9 @@ mod tests {
         };
         assert_eq!(names(&draft(&[("image", "build")])), ["big", "tiny"]);
         assert_eq!(names(&draft(&[("image", "build"), ("architecture", "aarch64")])), ["arm"]);
+        let known = vec![one("a1.small", 1, "x86_64", true), one("t3.large", 2, "x86_64", true)];
+        let first = &Types::of(known, &draft(&[("image", "build")]), None).rows[0];
+        assert_eq!(first.name, "t3.large", "people know it");
         assert_eq!(names(&draft(&[("image", "cloud")])).len(), 3, "nobody knows what the image is made for");
     }
 

@@ -42,7 +42,7 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         }
         Err(trouble) => return trouble.page(&desk, &visitor),
     }
-    draw(&desk, &visitor, id, Wizard::at(Step::Where, draft), "").await
+    draw(&desk, &visitor, id, Wizard::at(Step::Where, draft)).await
 }
 
 pub(super) async fn give(
@@ -52,13 +52,12 @@ pub(super) async fn give(
     fields: Fields,
 ) -> Response {
     let draft = Draft::read(&fields);
-    let search = fields.text("type_search");
     let mut flaws = check::step(Step::Where, &draft);
     flaws.extend(check::step(Step::Key, &draft));
     if fields.text("search") == "yes" || !flaws.is_empty() {
         let flaws = if fields.text("search") == "yes" { Vec::new() } else { flaws };
-        let wizard = Wizard { flaws, ..Wizard::at(Step::Where, draft) };
-        return draw(&desk, &visitor, id, wizard, search).await;
+        let wizard = Wizard { flaws, typed: fields, ..Wizard::at(Step::Where, draft) };
+        return draw(&desk, &visitor, id, wizard).await;
     }
     let back = format!("/console/launches/{}", path::part(&id));
     let path = format!("{LAUNCH}/launches/{}/parameters", path::part(&id));
@@ -68,17 +67,17 @@ pub(super) async fn give(
             let note = trouble.flaws.is_empty().then(|| trouble.line());
             let flaws: Vec<Flaw> =
                 trouble.flaws.into_iter().map(|flaw| request::place(flaw, &draft)).collect();
-            let wizard = Wizard { flaws, note, ..Wizard::at(Step::Where, draft) };
-            draw(&desk, &visitor, id, wizard, search).await
+            let wizard = Wizard { flaws, note, typed: fields, ..Wizard::at(Step::Where, draft) };
+            draw(&desk, &visitor, id, wizard).await
         }
     }
 }
 
-async fn draw(desk: &Hub, visitor: &Visitor, id: String, mut wizard: Wizard, search: &str) -> Response {
+async fn draw(desk: &Hub, visitor: &Visitor, id: String, mut wizard: Wizard) -> Response {
     let is_good = wizard.flaws.is_empty() && wizard.note.is_none();
     let status = if is_good { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
     let found = async {
-        let mut place = Place::find(&mut wizard, &visitor.api, search).await?;
+        let mut place = Place::find(&mut wizard, &visitor.api).await?;
         place.again = format!("/console/launches/{}/parameters", path::part(&id));
         let keys = key::keys(&mut wizard, &visitor.api).await?;
         Ok::<_, Trouble>((place, keys))

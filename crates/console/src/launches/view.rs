@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::parts::{Chip, Icon, Tone, When, span};
 
+/// No attempt brings this step on.
+const WAITS_FOR_PEOPLE: &str = "wait_for_parameters";
+
 /// A moment as the door for launches writes it.
 pub(crate) fn moment(text: &str) -> Option<Moment> {
     serde_json::from_value(Value::from(text)).ok()
@@ -111,7 +114,11 @@ fn line(step: &Step, launch: &Launch) -> Line {
         attempt: step.attempt,
         took,
         began: began.map(When::from),
-        next: step.next_attempt_at.as_deref().and_then(when).filter(|_| is_here),
+        next: step
+            .next_attempt_at
+            .as_deref()
+            .and_then(when)
+            .filter(|_| is_here && step.name != WAITS_FOR_PEOPLE),
         percent: step.progress.filter(|progress| progress.total > 0).map(|it| it.done * 100 / it.total),
         error: step.error.clone(),
         waits_for: launch.waits_for.clone().filter(|_| is_here && step.state == "waiting"),

@@ -22,7 +22,7 @@ pub(super) const PHASES: [&str; 10] = [
 /// Questions that are asked every day.
 const QUICK: [(&str, &str); 4] = [
     ("All", ""),
-    ("Need a person", "stuck,paused"),
+    ("Need a person", "paused,stuck"),
     ("Unfinished", "pending,running,waiting,undoing,paused,stuck"),
     ("Failed", "failed,undone"),
 ];
@@ -49,10 +49,8 @@ impl Filters {
     pub(super) fn read(pairs: Vec<(String, String)>) -> Filters {
         let fields = Fields::from(pairs);
         let text = |name: &str| fields.text(name).to_owned();
-        let mut phases: Vec<String> =
-            fields.all("phase").flat_map(|some| some.split(',')).map(str::to_owned).collect();
-        phases.retain(|phase| PHASES.contains(&phase.as_str()));
-        phases.dedup();
+        let asked: Vec<&str> = fields.all("phase").flat_map(|some| some.split(',')).collect();
+        let phases = PHASES.into_iter().filter(|phase| asked.contains(phase)).map(str::to_owned).collect();
         Filters {
             phases,
             workflow: text("workflow"),
@@ -139,8 +137,8 @@ mod tests {
     #[test]
     fn phases_come_in_a_list_or_one_by_one_and_nonsense_is_left_out() {
         let filters = read(&[("phase", "stuck,paused"), ("phase", "failed"), ("phase", "odd")]);
-        assert_eq!(filters.phases, ["stuck", "paused", "failed"]);
-        assert_eq!(filters.asked().unwrap(), "?phase=stuck%2Cpaused%2Cfailed");
+        assert_eq!(filters.phases, ["paused", "stuck", "failed"]);
+        assert_eq!(filters.asked().unwrap(), "?phase=paused%2Cstuck%2Cfailed");
         assert!(!filters.is_narrow() && !filters.is_any());
     }
 

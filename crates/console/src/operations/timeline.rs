@@ -118,7 +118,7 @@ impl Timeline {
         let rested = all.rest.is_some();
         all.wakes(now);
         let step = running.map(str::to_owned).or_else(|| all.open.clone().filter(|_| !rested));
-        if let (Some(step), Some(from)) = (step, all.told) {
+        if let (Some(step), Some(from)) = (step, all.told.filter(|told| *told < now)) {
             let kind = all.direction();
             all.push(&step, Segment { kind, from, to: now, note: String::new() });
         }

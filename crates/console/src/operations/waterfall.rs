@@ -54,8 +54,9 @@ impl Waterfall {
         let has_node = detail.operation.node.is_some();
         let running = running.filter(|_| has_node).map(|step| step.name.as_str());
         let from = timeline.begun.unwrap_or(now);
-        let to = timeline.ended.unwrap_or_else(|| from.plus(rounded(now.since(from))));
-        let tracks = timeline.until(now.min(to), running);
+        let (begun, end) = rounded(now.since(from));
+        let to = timeline.ended.unwrap_or_else(|| from.plus(end));
+        let tracks = timeline.until(from.plus(begun), running);
         let scale = Scale { from, width: to.since(from).max(Duration::from_millis(1)).as_secs_f64() };
         let rows = detail.steps.iter().map(|step| Row::new(step, &tracks, &scale)).collect();
         Waterfall {
@@ -84,9 +85,9 @@ impl Scale {
     }
 }
 
-/// The right edge moves in jumps, so that a picture is not drawn anew for every second.
-fn rounded(so_far: Duration) -> Duration {
-    let seconds = so_far.as_secs() + 1;
+/// The time so far, rounded down and up. The picture moves in jumps, so that it is not sent anew every second.
+fn rounded(so_far: Duration) -> (Duration, Duration) {
+    let seconds = so_far.as_secs();
     let jump = match seconds {
         0..20 => 1,
         20..120 => 5,
@@ -95,7 +96,8 @@ fn rounded(so_far: Duration) -> Duration {
         7200..86_400 => 3600,
         _ => 6 * 3600,
     };
-    Duration::from_secs(seconds.div_ceil(jump) * jump)
+    let down = seconds / jump * jump;
+    (Duration::from_secs(down), Duration::from_secs(down + jump))
 }
 
 fn undoing(detail: &OperationDetail) -> Option<Undoing> {
@@ -259,7 +261,11 @@ mod tests {
 
     #[test]
     fn the_right_edge_moves_in_jumps() {
-        let at = |seconds| rounded(Duration::from_secs(seconds)).as_secs();
-        assert_eq!((at(0), at(3), at(31), at(34), at(200), at(10_000)), (1, 4, 35, 35, 240, 10_800));
+        let at = |seconds| {
+            let (down, up) = rounded(Duration::from_secs(seconds));
+            (down.as_secs(), up.as_secs())
+        };
+        assert_eq!([at(0), at(3), at(31), at(34)], [(0, 1), (3, 4), (30, 35), (30, 35)]);
+        assert_eq!([at(200), at(10_000)], [(180, 240), (7200, 10_800)]);
     }
 }

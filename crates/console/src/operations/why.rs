@@ -52,7 +52,7 @@ impl Why {
         let may_operate = visitor.is(Role::Operator);
         Why {
             tone: tone(phase),
-            reason: sentence(&why.reason),
+            reason: sentence(unfinished(&why.reason)),
             asked: detail.operation.asked.clone(),
             actions: if may_operate { actions(phase, &advice.meanings) } else { Vec::new() },
             advice,
@@ -61,6 +61,10 @@ impl Why {
             detail,
             why,
         }
+    }
+
+    fn has_facts(&self) -> bool {
+        !self.is_over() || self.asked.is_some() || !self.why.left_over.is_empty()
     }
 
     fn is_over(&self) -> bool {
@@ -126,6 +130,12 @@ fn tone(phase: Phase) -> &'static str {
     }
 }
 
+/// When it finished stands elsewhere on the page.
+fn unfinished(reason: &str) -> &str {
+    let rest = reason.strip_prefix("it is finished at ").and_then(|rest| rest.split_once(": "));
+    rest.map_or(reason, |(_, how)| how)
+}
+
 /// With a capital letter, unless it begins with the name of a step, and with a full stop.
 fn sentence(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
@@ -172,5 +182,8 @@ mod tests {
     fn a_sentence_begins_and_ends_like_one() {
         assert_eq!(sentence("it succeeded"), "It succeeded.");
         assert_eq!(sentence("rest waits"), "rest waits.");
+        let ended = unfinished("it is finished at 2026-11-16T10:34:25Z: it failed: no: really");
+        assert_eq!(ended, "it failed: no: really");
+        assert_eq!(unfinished("it is stuck"), "it is stuck");
     }
 }

@@ -1,4 +1,4 @@
-//! A sentence of the API, as a page shows it: moments in it go on, operations lead to their pages, and what is in
+//! A sentence of the API, as a page shows it: moments in it are easy to read, operations lead to their pages, and what is in
 //! backticks is code.
 
 use std::fmt;
@@ -7,9 +7,8 @@ use askama::filters::{Html, HtmlSafe, escape};
 use doors::wire::Moment;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use time::macros::format_description;
 use uuid::Uuid;
-
-use super::When;
 
 pub(crate) struct Prose<'a>(pub(crate) &'a str);
 
@@ -40,7 +39,7 @@ fn words(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         let (left, right) = word.split_once(core).unwrap_or((word, ""));
         if let Some(at) = moment(core) {
             plain(f, left)?;
-            write!(f, "{}", When(at))?;
+            write!(f, r#"<time datetime="{at}">{}</time>"#, clock(at)?)?;
             plain(f, right)?;
         } else if before == "operation" && Uuid::try_parse(core).is_ok() {
             plain(f, left)?;
@@ -52,6 +51,12 @@ fn words(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
         before = core;
     }
     Ok(())
+}
+
+/// A sentence says until when or since when, so a moment in it stays a moment.
+fn clock(at: Moment) -> Result<String, fmt::Error> {
+    let shape = format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
+    at.0.format(&shape).map_err(|_| fmt::Error)
 }
 
 fn moment(word: &str) -> Option<Moment> {
@@ -76,10 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn moments_and_operations_come_alive_and_nothing_becomes_markup() {
+    fn moments_are_short_operations_are_links_and_nothing_becomes_markup() {
         check(
             "rest waits until 2026-11-16T10:34:25.979816Z: <b>",
-            &["rest waits until <time datetime=\"2026-11-16T10:34:25.979816Z\"", "</time>: &#60;b&#62;"],
+            &[
+                "rest waits until <time datetime=\"2026-11-16T10:34:25.979816Z\"",
+                ">2026-11-16 10:34:25 UTC</time>: &#60;b&#62;",
+            ],
         );
         let id = "01a1e3ec-17ab-7170-9e88-9f6a32315443";
         check(

@@ -30,7 +30,7 @@ pub(super) async fn deprovision(
     };
     match asked.await {
         Ok(_) => Flash::good("The runtime is being deprovisioned.").at(&place),
-        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+        Err(trouble) => trouble.back(&desk, &visitor, &place),
     }
 }
 

@@ -148,6 +148,6 @@ pub(super) async fn unbind(
     };
     match asked.await {
         Ok(_) => Flash::good("The credentials are taken back.").at(&place),
-        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+        Err(trouble) => trouble.back(&desk, &visitor, &place),
     }
 }

@@ -64,7 +64,7 @@ impl Field {
         if !limits.is_empty() {
             hint = if hint.is_empty() { limits } else { format!("{hint} {limits}") };
         }
-        let label = if title.is_empty() { key.to_owned() } else { title };
+        let label = if title.is_empty() { spaced(key) } else { title };
         let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();
         Field { name: name.to_owned(), label, hint, required, kind, value, error: None }
     }
@@ -244,6 +244,23 @@ fn choices(schema: &Value, options: &[Value]) -> Vec<Choice> {
     options.iter().map(one).collect()
 }
 
+/// The name of a member as words: `signingAlgs` is "Signing algs".
+fn spaced(key: &str) -> String {
+    let mut words = String::new();
+    for (nth, letter) in key.chars().enumerate() {
+        match letter {
+            '_' | '-' => words.push(' '),
+            letter if nth == 0 => words.extend(letter.to_uppercase()),
+            letter if letter.is_uppercase() => {
+                words.push(' ');
+                words.extend(letter.to_lowercase());
+            }
+            letter => words.push(letter),
+        }
+    }
+    words
+}
+
 /// The type that a schema names; of several the first that is not null.
 fn kind_of(schema: &Value) -> &str {
     match schema.get("type") {
@@ -252,5 +269,18 @@ fn kind_of(schema: &Value) -> &str {
             kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default()
         }
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_without_a_title_is_read_as_words() {
+        for (key, words) in [("signingAlgs", "Signing algs"), ("zones", "Zones"), ("max_surge", "Max surge")]
+        {
+            assert_eq!(spaced(key), words);
+        }
     }
 }

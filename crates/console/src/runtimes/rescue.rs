@@ -116,12 +116,12 @@ pub(super) async fn rescue(
         Ok(_) => Flash::good("It is being done.").at(&place),
         Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => match runtime(&visitor.api, &id).await {
             Ok(found) => {
-                let wrong = Some((deed, trouble.line()));
+                let wrong = Some((deed, "Say why, in 1 to 500 characters.".to_owned()));
                 let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&desk, &visitor, &found) };
                 html(StatusCode::UNPROCESSABLE_ENTITY, &again)
             }
             Err(trouble) => trouble.page(&desk, &visitor),
         },
-        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+        Err(trouble) => trouble.back(&desk, &visitor, &place),
     }
 }

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use engine::Role;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -13,6 +14,7 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
 use crate::frame::{Frame, Section, html, page};
+use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -95,6 +97,9 @@ impl New {
 }
 
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor) -> Response {
+    if !visitor.is(Role::Admin) {
+        return Trouble::needs(Role::Admin).page(&desk, &visitor);
+    }
     page(&visitor, &New::empty(&desk, &visitor))
 }
 

@@ -7,7 +7,7 @@ use axum::response::Response;
 use super::{AT_ONCE, begun};
 use crate::desk::Desk;
 use crate::fields::Fields;
-use crate::flash::{Flash, see_other};
+use crate::flash::see_other;
 use crate::frame::Section;
 use crate::launches::ask;
 use crate::visitor::Visitor;
@@ -27,6 +27,6 @@ pub(super) async fn remove(
     let asked = visitor.api.send(Method::DELETE, &at, &[AT_ONCE], None::<&()>).await;
     match asked.and_then(|answer| begun(&answer)) {
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
-        Err(trouble) => Flash::bad(trouble.line()).at(&place),
+        Err(trouble) => trouble.back(&desk, &visitor, &place),
     }
 }

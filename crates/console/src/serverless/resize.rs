@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use doors::serverless::wire::ServerlessRuntime;
+use engine::Role;
 use serde_json::json;
 
 use super::form::Machine;
@@ -14,6 +15,7 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
 use crate::frame::{Frame, Section, html, page};
+use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
@@ -46,6 +48,9 @@ impl Resize {
 }
 
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<i32>) -> Response {
+    if !visitor.is(Role::Admin) {
+        return Trouble::needs(Role::Admin).page(&desk, &visitor);
+    }
     match find(&visitor.api, id).await {
         Ok(runtime) => page(&visitor, &Resize::of(&desk, &visitor, id, &runtime)),
         Err(trouble) => trouble.page(&desk, &visitor),

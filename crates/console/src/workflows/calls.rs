@@ -37,8 +37,7 @@ impl Calls {
     }
 
     pub(super) fn mean(&self) -> String {
-        // A count of calls is exact in a float for longer than anybody calls.
-        let count = self.count().max(1) as f64;
+        let count = f64::from(u32::try_from(self.count().max(1)).unwrap_or(u32::MAX));
         Duration::try_from_secs_f64(self.seconds / count).map(span).unwrap_or_default()
     }
 

@@ -61,7 +61,7 @@ impl Row {
 
     fn effect(&self) -> &'static str {
         match self.step.effect.as_str() {
-            "pure" => "touches nothing outside",
+            "pure" => "leaves nothing outside",
             "keyed" => "changes something outside, and is safe to run again",
             _ => "changes something outside, once",
         }

@@ -1,6 +1,7 @@
 //! `bench`: how fast the engine is on this machine, as ratios against a base measured in the same run.
 
 mod base;
+mod console;
 mod desk;
 mod goals;
 mod history;
@@ -37,7 +38,7 @@ use target::Target;
 #[command(
     after_help = "Examples:\n  provision-engine bench\n  provision-engine bench --store sqlite --quick -o json\n  \
                   provision-engine bench --figures runtimes\n  provision-engine bench --figures serverless --store sqlite\n  \
-                  provision-engine bench --figures launch --quick"
+                  provision-engine bench --figures launch --quick\n  provision-engine bench --figures console --store sqlite"
 )]
 pub(crate) struct BenchArgs {
     /// Which databases to measure
@@ -48,7 +49,8 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "URL", env = "PROVISION_ENGINE_BENCH_DATABASE_URL", hide_env_values = true)]
     database_url: Option<String>,
 
-    /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, launches, or all of it
+    /// What to measure: the engine alone, runtimes through the broker, serverless runtimes, launches, the
+    /// console, or all of it
     #[arg(long, value_enum, default_value = "all")]
     figures: Figures,
 
@@ -114,6 +116,7 @@ enum Figures {
     Runtimes,
     Serverless,
     Launch,
+    Console,
     All,
 }
 
@@ -132,6 +135,7 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
             Part::Await => runtimes::play(file, url, count).await?,
             Part::Offer => serverless::play(file, url).await?,
             Part::Linger => launch::play(file, url, count).await?,
+            Part::Show => console::play(file, url, count).await?,
             part => recovery::play(part, file, url, count).await?,
         }
         return Ok(Exit::GOOD);
@@ -156,6 +160,9 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
         if args.figures.include(Figures::Launch) {
             report.launches.push(launch::measure(target, &effort).await?);
         }
+        if args.figures.include(Figures::Console) {
+            report.consoles.push(console::measure(target, &effort).await?);
+        }
         if args.figures.include(Figures::Engine) {
             report.databases.push(measure::measure(target, &effort).await?);
         }
@@ -164,6 +171,7 @@ pub(crate) async fn run(global: &Global, args: &BenchArgs) -> Result<Exit> {
     report.goals.extend(goals::judge_runtimes(&report.runtimes));
     report.goals.extend(goals::judge_serverless(&report.serverless));
     report.goals.extend(goals::judge_launches(&report.launches));
+    report.goals.extend(goals::judge_consoles(&report.consoles));
     output::print(global.output, &report)?;
     Ok(Exit::GOOD)
 }

@@ -39,7 +39,8 @@ impl House {
             sandbox,
             server: Some(server),
             place,
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            // A server that is killed takes its connections along.
+            client: reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap(),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
         }
     }

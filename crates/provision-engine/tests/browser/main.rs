@@ -5,6 +5,7 @@ mod axe;
 mod browser;
 mod crash;
 mod crawl;
+mod deeds;
 mod faults;
 mod house;
 mod keyboard;

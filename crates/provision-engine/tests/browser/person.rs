@@ -80,7 +80,8 @@ impl Person {
     #[track_caller]
     pub(crate) fn text(&self, css: &str) -> String {
         let said = self.script(
-            "const found = document.querySelector(arguments[0]); return found ? found.innerText : ''",
+            "const found = document.querySelector(arguments[0]);
+                return found && found.checkVisibility() ? found.innerText : ''",
             &[css.into()],
         );
         said.as_str().unwrap_or_default().to_owned()
@@ -183,6 +184,12 @@ impl Person {
             self.browser().wire.post(&element.path("clear"), &json!({}))?;
             self.browser().wire.post(&element.path("value"), &json!({ "text": text })).map(drop)
         });
+    }
+
+    /// Chooses in a list by its value.
+    #[track_caller]
+    pub(crate) fn select(&self, css: &str, value: &str) {
+        self.click(&format!("{css} option[value='{value}']"));
     }
 
     #[track_caller]

@@ -17,6 +17,18 @@ const HEIGHT_MIN: u64 = 700;
 /// What is further down looks like what is above.
 const HEIGHT_MAX: u64 = 4000;
 
+/// Whatever scrolls by itself may be wider.
+const STICKS_OUT: &str = "const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth <= clientWidth) return [];
+    const scrolls = one => one && (getComputedStyle(one).overflowX !== 'visible' || scrolls(one.parentElement));
+    const is_out = one => {
+        const { left, right } = one.getBoundingClientRect(), { overflowX, position } = getComputedStyle(one);
+        const end = overflowX === 'visible' ? Math.max(right, left + one.scrollWidth) : right;
+        return end > clientWidth && (position === 'absolute' || !scrolls(one.parentElement));
+    };
+    return [scrollWidth + ' pixels',
+        ...[...document.querySelectorAll('body *')].filter(is_out).map(one => one.outerHTML.slice(0, 200))];";
+
 fn place(name: &str) -> PathBuf {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
     fs::create_dir_all(&dir).unwrap();
@@ -32,7 +44,8 @@ pub(crate) fn look(person: &Person, name: &str) {
             pretend(person, theme, width);
             let faults = axe::faults(person);
             assert!(faults.is_empty(), "{name} ({theme}, {width} pixels) is not for everybody:{faults}");
-            assert!(!is_wider(person), "{name} scrolls sideways at {width} pixels");
+            let wide = sticks_out(person);
+            assert!(wide.is_empty(), "{name} scrolls sideways at {width} pixels: {wide:#?}");
             shoot(&person.browser().wire, width, &place(&format!("{name}-{theme}-{width}")));
             testing::count("screenshots", 1);
         }
@@ -43,10 +56,10 @@ pub(crate) fn look(person: &Person, name: &str) {
     person.expect_no_complaint();
 }
 
-/// Whether one has to scroll sideways.
+/// What sticks out on the right, so that one has to scroll sideways; nothing, if nobody has to.
 #[track_caller]
-pub(crate) fn is_wider(person: &Person) -> bool {
-    person.script("return document.documentElement.scrollWidth > window.innerWidth", &[]) == true
+pub(crate) fn sticks_out(person: &Person) -> Vec<String> {
+    serde_json::from_value(person.script(STICKS_OUT, &[])).unwrap()
 }
 
 /// A picture for the README, made anew with `UPDATE=1`.
@@ -94,8 +107,9 @@ fn settle(person: &Person) {
 }
 
 fn size(wire: &Wire, width: u32, height: u64) {
-    let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+    let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width == PHONE });
     wire.chromium("Emulation.setDeviceMetricsOverride", &size);
+    wire.chromium("Emulation.setScrollbarsHidden", &json!({ "hidden": true }));
 }
 
 fn shoot(wire: &Wire, width: u32, path: &Path) {

@@ -46,11 +46,12 @@ fn wrong_passwords_are_said_and_then_lock_the_user() {
     }
     person.complaints();
     look(&person, "sign-in-wrong");
-    // The right one comes too late.
+    // The right one comes too late, and whoever guesses does not learn that it was right.
     person.type_password(&name, &password);
-    person.until_text("#sign-in-error", "too many wrong passwords");
-    person.complaints();
-    look(&person, "sign-in-locked");
+    person.until_text("#sign-in-error", "a user is locked for");
+    assert_eq!(person.cookie("pe_session"), None);
+    person.go("/console");
+    person.until_path("/console/sign-in?back=%2Fconsole");
 }
 
 #[test]

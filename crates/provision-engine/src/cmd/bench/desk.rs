@@ -39,6 +39,8 @@ impl Ground {
 pub(super) struct Desk {
     pub(super) house: House,
     pub(super) platform: Arc<Platform>,
+    pub(super) config: Config,
+    pub(super) meter: Arc<Meter>,
 }
 
 impl Desk {
@@ -66,7 +68,7 @@ impl Desk {
         let house = House::open(&config, &meter).await?;
         let name = format!("bench-{}", Uuid::now_v7().simple());
         let platform = Platform::open(&house, &config, &meter, &name, Role::Admin).await?;
-        Ok(Desk { house, platform: Arc::new(platform) })
+        Ok(Desk { house, platform: Arc::new(platform), config, meter })
     }
 
     pub(super) async fn start(&self) -> Result<()> {

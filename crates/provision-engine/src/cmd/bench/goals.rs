@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::console::Consoled;
 use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::Runtimes;
@@ -103,6 +104,20 @@ fn judge_launches_of(launches: &Launching) -> Vec<Goal> {
         at_most(name, "L3", "looks at builds ÷ those that are allowed", awaited.looks_ratio, 1.0),
         at_most(name, "L4", "ms from an event to the launch, 99 %", events.p99_ms, 100.0),
         at_most(name, "L5", "ms from a callback to the launch, 99 %", callbacks.p99_ms, 100.0),
+    ]
+}
+
+pub(super) fn judge_consoles(databases: &[Consoled]) -> Vec<Goal> {
+    databases.iter().flat_map(judge_console).collect()
+}
+
+fn judge_console(of: &Consoled) -> Vec<Goal> {
+    let more = of.memory_streams_mb - of.memory_before_mb;
+    vec![
+        at_most(of.name, "C1", "ms on the server for a page, 99 %", of.page_p99_ms, 50.0),
+        at_most(of.name, "C2", "kB of the first page with all that it loads", of.first_page_kb, 100.0),
+        at_most(of.name, "C3", "ms from a commit to the page, 99 %", of.change_p99_ms, 200.0),
+        at_most(of.name, "C4", "MB more with all the pages open", more, 100.0),
     ]
 }
 

@@ -35,6 +35,10 @@ pub(super) struct Effort {
     pub(super) launches_waiting: usize,
     /// Of how many builds it is told that they are ready, in each way. The sandbox lists a thousand at most.
     pub(super) images_ready: usize,
+    /// How many operations are behind the pages of the console.
+    pub(super) pages_behind: usize,
+    /// How many of its pages are open at once.
+    pub(super) streams: usize,
 }
 
 impl Effort {
@@ -53,6 +57,8 @@ impl Effort {
             launches: 1_000,
             launches_waiting: 10_000,
             images_ready: 400,
+            pages_behind: 10_000,
+            streams: 500,
         };
         let small = Effort {
             rounds: 1,
@@ -68,6 +74,8 @@ impl Effort {
             launches: 30,
             launches_waiting: 100,
             images_ready: 10,
+            pages_behind: 200,
+            streams: 20,
         };
         let effort = if args.quick { small } else { whole };
         Effort {

@@ -28,6 +28,8 @@ pub(super) enum Part {
     Offer,
     /// Asks itself for launches whose images are not ready.
     Linger,
+    /// Shows its pages to whoever looks.
+    Show,
 }
 
 /// The process, and what it says: one line for each thing that somebody waits for.

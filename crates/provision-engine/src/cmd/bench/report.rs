@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::goals::Goal;
+use super::console::Consoled;
 use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::Runtimes;
@@ -19,6 +20,7 @@ pub(super) struct Report {
     pub(super) runtimes: Vec<Runtimes>,
     pub(super) serverless: Vec<Serverless>,
     pub(super) launches: Vec<Launching>,
+    pub(super) consoles: Vec<Consoled>,
     pub(super) goals: Vec<Goal>,
 }
 
@@ -34,6 +36,7 @@ impl Report {
             runtimes: Vec::new(),
             serverless: Vec::new(),
             launches: Vec::new(),
+            consoles: Vec::new(),
             goals: Vec::new(),
         }
     }
@@ -77,6 +80,11 @@ impl Answer for Report {
         for launches in &self.launches {
             for (figure, value) in launches.figures() {
                 row(launches.name, figure, value);
+            }
+        }
+        for console in &self.consoles {
+            for (figure, value) in console.figures() {
+                row(console.name, figure, value);
             }
         }
         for goal in &self.goals {
