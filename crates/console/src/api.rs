@@ -2,8 +2,8 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::header::{CONTENT_TYPE, LOCATION};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use doors::{Inside, Vouched};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,8 +28,6 @@ pub(crate) struct Api {
 /// A good answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
     body: Vec<u8>,
 }
 
@@ -45,19 +43,11 @@ impl Answer {
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
-
-    pub(crate) fn location(&self) -> Option<&str> {
-        self.headers.get(LOCATION).and_then(|value| value.to_str().ok())
-    }
 }
 
 impl Api {
     pub(crate) fn new(inside: Inside, who: Vouched) -> Api {
         Api { inside, who }
-    }
-
-    pub(crate) fn inside(&self) -> &Inside {
-        &self.inside
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
@@ -98,7 +88,7 @@ impl Api {
         let (parts, content) = self.inside.call(&self.who, request).await.into_parts();
         let body = to_bytes(content, ANSWER_BYTES_MAX).await.map_err(|error| broken(error.to_string()))?;
         if parts.status.is_success() || parts.status == StatusCode::NOT_MODIFIED {
-            return Ok(Answer { status: parts.status, headers: parts.headers, body: body.into() });
+            return Ok(Answer { body: body.into() });
         }
         let id = parts.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let said = serde_json::from_slice::<Value>(&body).unwrap_or(Value::Null);

@@ -10,6 +10,8 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
+use crate::visitor::hex;
+
 const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 /// Of the digest; enough to tell releases apart.
 const MARK_BYTES: usize = 6;
@@ -44,7 +46,7 @@ const ALL: [Asset; 7] = [
 
 static MARK: LazyLock<String> = LazyLock::new(|| {
     let all = ALL.iter().fold(Sha256::new(), |all, asset| all.chain_update(asset.content));
-    all.finalize().iter().take(MARK_BYTES).map(|byte| format!("{byte:02x}")).collect()
+    hex(&all.finalize()[..MARK_BYTES])
 });
 
 /// Where an asset of this release is.

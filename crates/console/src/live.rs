@@ -38,6 +38,7 @@ pub(crate) struct Picture {
 }
 
 /// What wakes a stream.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum About {
     Operation(OperationId),
     Everything,

@@ -39,7 +39,6 @@ pub(crate) struct Visitor {
     pub(crate) flash: Option<Flash>,
     /// The page that is looked at.
     pub(crate) here: String,
-    pub(crate) is_script: bool,
 }
 
 impl Visitor {
@@ -75,7 +74,6 @@ impl FromRequestParts<Desk> for Visitor {
             theme: theme::chosen(&parts.headers),
             flash: Flash::read(&parts.headers),
             here: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
-            is_script: parts.headers.contains_key(HX_REQUEST),
         })
     }
 }
@@ -130,7 +128,12 @@ pub(crate) fn secret() -> String {
 }
 
 pub(crate) fn digest(secret: &str) -> String {
-    Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(secret.as_bytes()))
+}
+
+/// As two digits for each byte.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
 }
 
 /// Where somebody who is not signed in goes, and from there back.

@@ -15,14 +15,17 @@ use tokio::sync::Mutex;
 
 use crate::wire;
 
+/// How the systems were, and when.
+type Looked = (Timestamp, Vec<wire::System>);
+
 /// What the process around the doors lets them show.
 #[derive(Clone, Default)]
 pub struct Upkeep {
     settings: Arc<[wire::Setting]>,
     systems: Arc<[Arc<dyn System>]>,
     keys: Option<Arc<dyn KeyKeeper>>,
-    /// How the systems were, and when: many who look at once are one question.
-    looked: Arc<Mutex<Option<(Timestamp, Vec<wire::System>)>>>,
+    /// Many who look at once are one question.
+    looked: Arc<Mutex<Option<Looked>>>,
 }
 
 impl Upkeep {

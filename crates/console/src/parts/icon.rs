@@ -10,7 +10,6 @@ use crate::assets;
 pub(crate) enum Icon {
     Activity,
     Alert,
-    Back,
     Check,
     Clock,
     Cluster,
@@ -37,7 +36,6 @@ impl Icon {
         match self {
             Icon::Activity => "activity",
             Icon::Alert => "alert",
-            Icon::Back => "back",
             Icon::Check => "check",
             Icon::Clock => "clock",
             Icon::Cluster => "cluster",
@@ -66,7 +64,7 @@ impl fmt::Display for Icon {
         let (at, name) = (assets::at("icons.svg"), self.name());
         write!(
             f,
-            r##"<svg class="icon" aria-hidden="true" focusable="false"><use href="{at}#{name}"/></svg>"##
+            r#"<svg class="icon" aria-hidden="true" focusable="false"><use href="{at}#{name}"/></svg>"#
         )
     }
 }
