@@ -44,10 +44,15 @@ struct Rows {
     rows: Vec<Row>,
     is_filtered: bool,
     has_more: bool,
-    may_launch: bool,
-    may_terminate: bool,
+    rights: Rights,
     word: String,
     pager: Pager,
+}
+
+/// What somebody may do with machines.
+struct Rights {
+    launches: bool,
+    terminates: bool,
 }
 
 struct Row {
@@ -99,13 +104,12 @@ pub(super) async fn csv(
 async fn rows(visitor: &Visitor, filters: &Filters) -> Result<Rows, Trouble> {
     let found = find(&visitor.api, filters).await?;
     let pager = Pager::new(AT, &filters.kept(), filters.cursor.as_deref(), found.next.as_deref());
-    let may_terminate = visitor.may_launch() || visitor.is(Role::Operator);
+    let launches = visitor.may_launch();
     Ok(Rows {
         rows: found.items.into_iter().map(row).collect(),
         is_filtered: !filters.is_empty(),
         has_more: found.next.is_some(),
-        may_launch: visitor.may_launch(),
-        may_terminate,
+        rights: Rights { launches, terminates: launches || visitor.is(Role::Operator) },
         word: visitor.word.clone(),
         pager,
     })

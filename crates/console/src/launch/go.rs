@@ -46,7 +46,7 @@ pub(super) async fn go(
     };
     let at = Step::named(fields.text("at")).unwrap_or(Step::Image);
     let mut draft = Draft::read(&fields);
-    if fields.text("later") == "" && fields.text("defer") == "yes" {
+    if fields.text("later").is_empty() && fields.text("defer") == "yes" {
         draft.set("later", "yes");
     }
     if at == Step::Image {

@@ -47,7 +47,7 @@ impl ReviewPage {
         let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
         let groups = groups(draft, account, key);
         let steps = plan::of(draft, desk.inside.engine().workflow("launch"));
-        Ok(ReviewPage { frame, groups, steps, warnings, wizard })
+        Ok(ReviewPage { frame, wizard, groups, steps, warnings })
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn types(State(_): State<Desk>, visitor: Visitor, fields: Field
 impl Types {
     pub(crate) async fn find(api: &Api, draft: &Draft, search: &str) -> Types {
         match Types::ask(api, draft, search).await {
-            Ok(all) => Types::of(all, draft, Types::known(api, draft).await),
+            Ok(all) => Types::of(all, draft, Types::known(api, draft).await.as_ref()),
             Err(problem) => Types { problem: Some(problem), ..Types::default() },
         }
     }
@@ -86,15 +86,15 @@ impl Types {
         chosen.map(|one| warnings(&one, draft, draft.may_wait())).unwrap_or_default()
     }
 
-    fn of(mut all: Vec<InstanceType>, draft: &Draft, chosen: Option<InstanceType>) -> Types {
+    fn of(mut all: Vec<InstanceType>, draft: &Draft, chosen: Option<&InstanceType>) -> Types {
         let arch = plain(draft.get("architecture"));
         let is_known = draft.may_wait();
         all.retain(|one| !is_known || arch.is_empty() || plain(&one.architecture) == arch);
-        all.retain(|one| chosen.as_ref().is_none_or(|chosen| one.name != chosen.name));
+        all.retain(|one| chosen.is_none_or(|chosen| one.name != chosen.name));
         all.sort_by(|a, b| order(a).cmp(&order(b)));
         let more = all.len().saturating_sub(SHOWN);
-        let warnings = chosen.as_ref().map(|one| warnings(one, draft, is_known)).unwrap_or_default();
-        let chosen = chosen.iter().map(|one| Row::new(one, true));
+        let warnings = chosen.map(|one| warnings(one, draft, is_known)).unwrap_or_default();
+        let chosen = chosen.into_iter().map(|one| Row::new(one, true));
         let rows: Vec<Row> = chosen.chain(all.iter().take(SHOWN).map(|one| Row::new(one, false))).collect();
         let problem =
             rows.is_empty().then(|| "No instance type fits. Search for less, or another region.".to_owned());
@@ -181,7 +181,7 @@ mod tests {
     fn the_chosen_one_stays_in_sight_with_what_may_go_wrong() {
         let chosen = one("small", 16, "x86_64", false);
         let draft = draft(&[("image", "build"), ("amount", "3"), ("instance_type", "small")]);
-        let types = Types::of(vec![one("big", 8, "x86_64", true)], &draft, Some(chosen));
+        let types = Types::of(vec![one("big", 8, "x86_64", true)], &draft, Some(&chosen));
         assert!(types.rows[0].is_chosen && types.rows[0].name == "small");
         assert_eq!(types.warnings.len(), 2, "{:?}", types.warnings);
     }

@@ -18,6 +18,6 @@ fn a_page_outlives_its_server_and_shows_the_truth_again() {
     house.serve_again();
     until("the page without the notice", || person.text("#offline").is_empty().then_some(()));
     house.place.expect(0, &["operations", "cancel", &id, "--wait"]);
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
     assert_eq!(house.phase(&id), "cancelled");
 }

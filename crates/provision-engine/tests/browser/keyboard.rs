@@ -61,7 +61,7 @@ fn the_keyboard_is_enough_from_signing_in_to_cancelling() {
     person.tab_to("button Cancel");
     person.press(ENTER);
     house.until_phase(&id, "cancelled");
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
     let journal = house.api(Method::GET, &format!("/operations/{id}/journal"), None).to_string();
     assert!(journal.contains("by hand"), "{journal}");
     person.expect_no_complaint();

@@ -11,7 +11,7 @@ use crate::stage::until;
 const SOON_MS: u64 = 2_000;
 /// Writes down when the page says something for the first time.
 const WATCH: &str = "window.seenAt = 0;
-    const look = () => { if (!window.seenAt && document.querySelector(arguments[0]).innerText.includes(arguments[1]))
+    const look = () => { if (!window.seenAt && document.querySelector(arguments[0])?.innerText.includes(arguments[1]))
         window.seenAt = Date.now(); };
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true });
     look();";
@@ -26,7 +26,7 @@ fn what_happens_is_soon_on_the_page() {
         let id = house.submit_waiting();
         person.go(&format!("/console/operations/{id}"));
         person.until_live();
-        person.script(WATCH, &["#now-why".into(), "paused".into()]);
+        person.script(WATCH, &["#now-why .chip".into(), "paused".into()]);
         let asked = person.script("return Date.now()", &[]).as_u64().unwrap();
         house.api(Method::POST, &format!("/operations/{id}/pause"), Some(&json!({})));
         let seen = until("the news on the page", || {
@@ -55,13 +55,13 @@ fn two_tabs_show_the_same_end() {
     person.click_on("#now-why button", "Cancel");
     person.click_on("dialog button", "Cancel");
     house.until_phase(&id, "cancelled");
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
     let states =
         "return [...document.querySelectorAll('#now-why .chip, #now-steps .chip')].map(one => one.innerText)";
     let ended = person.script(states, &[]);
     assert!(ended.as_array().unwrap().len() > 3, "{ended}");
     person.look_at(&first);
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
     assert_eq!(person.script(states, &[]), ended);
     assert!(!person.has("#act-cancel"), "it cannot be cancelled twice");
     person.expect_no_complaint();

@@ -30,7 +30,7 @@ fn the_mouse_is_enough_from_the_list_to_cancelling() {
     person.click_on("#now-why button", "Cancel");
     person.click_on("dialog button", "Cancel");
     house.until_phase(&id, "cancelled");
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
     assert_eq!(house.phase(&other), "waiting", "nobody asked for that");
     person.expect_no_complaint();
 }
@@ -46,7 +46,7 @@ fn an_operation_is_paused_and_goes_on() {
         person.click_on("#now-why button", verb);
         person.click_on("dialog button", verb);
         house.until_phase(&id, phase);
-        person.until_text("#now-why", phase);
+        person.until_text("#now-why .chip", phase);
     }
     person.expect_no_complaint();
 }

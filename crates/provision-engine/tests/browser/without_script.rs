@@ -16,7 +16,7 @@ fn operations_are_found_and_cancelled_without_a_script() {
     person.click_on("nav.quick a", "Unfinished");
     person.click(&format!("#rows a[href$='{id}']"));
     person.until_path(&format!("/console/operations/{id}"));
-    person.until_text("#now-why", "waiting");
+    person.until_text("#now-why .chip", "waiting");
 
     // Without a dialog there is a page that asks.
     person.click_on("#now-why button", "Cancel");
@@ -29,7 +29,7 @@ fn operations_are_found_and_cancelled_without_a_script() {
     person.click_on("main form button", "Cancel");
     house.until_phase(&id, "cancelled");
     person.go(&format!("/console/operations/{id}"));
-    person.until_text("#now-why", "cancelled");
+    person.until_text("#now-why .chip", "cancelled");
 
     person.click(".who summary");
     person.click_on(".who-card button", "Sign out");
