@@ -152,3 +152,15 @@ document.addEventListener('click', (event) => {
   document.body.append(form);
   form.submit();
 });
+
+// A live part whose stream never began, or broke in a way that nobody repairs, begins again.
+document.addEventListener('htmx:sse:close', (event) => {
+  if (event.detail.reason === 'message') event.target.dataset.over = 'yes';
+});
+setInterval(() => {
+  if (document.hidden) return;
+  for (const part of document.querySelectorAll('[hx-sse\\:connect]')) {
+    if (part.dataset.over || part._htmx?.sse || !part._htmx) continue;
+    htmx.ajax('GET', part.getAttribute('hx-sse:connect'), { source: part }).catch(() => {});
+  }
+}, 3 * SECOND);

@@ -144,6 +144,7 @@ where
                 self.sent = Some(picture.html);
                 return Some(event);
             }
+            self.sent.get_or_insert_default();
             if picture.is_last {
                 self.is_over = true;
                 return Some(Event::default().event("end").data(""));

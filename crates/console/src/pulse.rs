@@ -63,7 +63,7 @@ impl Pulse {
                 _ = clock.tick() => {}
             }
             let Ok(stats) = inside.engine().stats().await else { continue };
-            let total = meter.finished();
+            let total = meter.finished_so_far();
             let mut kept = self.open();
             let finished = total.saturating_sub(std::mem::replace(&mut kept.finished, total));
             if kept.samples.len() == SAMPLES_MAX {

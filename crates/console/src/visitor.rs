@@ -133,7 +133,11 @@ pub(crate) fn digest(secret: &str) -> String {
 
 /// As two digits for each byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).filter_map(|half| char::from_digit(half.into(), 16)).collect()
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|half| char::from_digit(half.into(), 16))
+        .collect()
 }
 
 /// Where somebody who is not signed in goes, and from there back.

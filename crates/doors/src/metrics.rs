@@ -158,7 +158,7 @@ impl Meter {
     }
 
     /// Operations that this process brought to an end.
-    pub fn finished(&self) -> u64 {
+    pub fn finished_so_far(&self) -> u64 {
         self.finished.load(Ordering::Relaxed)
     }
 

@@ -62,10 +62,7 @@ impl Icon {
 impl fmt::Display for Icon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (at, name) = (assets::at("icons.svg"), self.name());
-        write!(
-            f,
-            r#"<svg class="icon" aria-hidden="true" focusable="false"><use href="{at}#{name}"/></svg>"#
-        )
+        write!(f, r#"<svg class="icon" aria-hidden="true" focusable="false"><use href="{at}#{name}"/></svg>"#)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::goals::Goal;
 use super::console::Consoled;
+use super::goals::Goal;
 use super::launch::Launching;
 use super::measure::Database;
 use super::runtimes::Runtimes;
