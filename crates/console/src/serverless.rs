@@ -72,8 +72,6 @@ fn begun(answer: &Answer) -> Result<Uuid, Trouble> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn sizes_are_short() {
         for (size, text) in

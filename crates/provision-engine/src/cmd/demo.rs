@@ -149,10 +149,7 @@ pub(crate) async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let config = config(dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
-    let place = match args.serve {
-        true => Some(Place::take(args.listen, config.server.listen).await?),
-        false => None,
-    };
+    let place = if args.serve { Some(Place::take(args.listen, config.server.listen).await?) } else { None };
     let meter = Arc::new(Meter::new());
     let house = House::open(&config, &meter).await?;
     let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };

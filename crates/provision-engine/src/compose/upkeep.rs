@@ -85,7 +85,7 @@ struct Base {
 
 #[async_trait]
 impl System for Base {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "Database"
     }
 
@@ -147,7 +147,7 @@ struct Brokers {
 
 #[async_trait]
 impl System for Brokers {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "Kafka"
     }
 

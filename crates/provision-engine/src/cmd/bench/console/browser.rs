@@ -1,11 +1,10 @@
 //! What a browser does, without the drawing.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use doors::wire::{Moment, OperationDetail};
-use engine::Timestamp;
+use engine::{Clock, Timestamp, WallClock};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use reqwest::{Client, Response, redirect};
 
@@ -78,10 +77,10 @@ impl Browser {
 
     /// Milliseconds of the same question to the API.
     pub(super) async fn api(&self, path: &str) -> Result<f64> {
-        let began = Instant::now();
+        let began = WallClock.now();
         let request = self.http.get(format!("{}{path}", self.base)).bearer_auth(&self.token);
         request.send().await?.error_for_status()?.bytes().await?;
-        Ok(began.elapsed().as_secs_f64() * 1000.0)
+        Ok(WallClock.now().since(began).as_secs_f64() * 1000.0)
     }
 
     /// A page and everything that it loads, compressed as a browser asks for it.
