@@ -72,7 +72,7 @@ pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         return Wizard::corrected(draft, flaws, None).draw(&desk, &visitor).await;
     }
     match send(&visitor.api, &draft).await {
-        Ok(launch) => Flash::good("It has begun. You can leave this page; nothing stops.")
+        Ok(launch) => Flash::good("It has begun.")
             .at(&format!("/console/launches/{}", launch.id)),
         Err(trouble) => {
             let note = if trouble.status == StatusCode::CONFLICT {
