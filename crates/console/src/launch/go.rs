@@ -72,8 +72,7 @@ pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         return Wizard::corrected(draft, flaws, None).draw(&desk, &visitor).await;
     }
     match send(&visitor.api, &draft).await {
-        Ok(launch) => Flash::good("It has begun.")
-            .at(&format!("/console/launches/{}", launch.id)),
+        Ok(launch) => Flash::good("It has begun.").at(&format!("/console/launches/{}", launch.id)),
         Err(trouble) => {
             let note = if trouble.status == StatusCode::CONFLICT {
                 draft.renew();
