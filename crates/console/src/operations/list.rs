@@ -45,7 +45,7 @@ pub(super) async fn list(
     let filters = Filters::read(pairs);
     let (found, wrong, error) = match found(&visitor.api, &filters).await {
         Ok(found) => (found, "", None),
-        Err(Refused { wrong, trouble }) if trouble.status.is_client_error() => {
+        Err(Refused { wrong, trouble }) if trouble.status == StatusCode::BAD_REQUEST => {
             (OperationPage { items: Vec::new(), next: None }, wrong, Some(trouble.line()))
         }
         Err(Refused { trouble, .. }) => return trouble.page(&desk, &visitor),
