@@ -1,4 +1,5 @@
-//! The benchmark of launches, at a small scale: it runs to its end, and its figures can be believed.
+//! The benchmarks of launches and of the console, at a small scale: they run to their end, and their figures can be
+//! believed.
 
 use serde_json::Value;
 
@@ -26,4 +27,20 @@ fn the_benchmark_of_launches_makes_the_calls_of_its_base_and_times_every_launch(
     let goals: Vec<&str> =
         report["goals"].as_array().unwrap().iter().map(|goal| goal["id"].as_str().unwrap()).collect();
     assert_eq!(goals, ["L2", "L3", "L4", "L5"]);
+}
+
+#[test]
+fn the_benchmark_of_the_console_loads_whole_pages_and_times_every_change() {
+    let report = Place::new().json(&["bench", "--figures", "console", "--store", "sqlite", "--quick"]);
+    let console = &report["consoles"][0];
+    assert_eq!((&console["operations"], &console["streams"]), (&200.into(), &20.into()), "{report}");
+    for figure in ["api_p50_ms", "page_p50_ms", "change_p50_ms", "memory_before_mb"] {
+        assert!(number(&console[figure]) > 0.0, "{figure}: {report}");
+    }
+    // The scripts alone are more than ten.
+    assert!(number(&console["first_page_kb"]) > 10.0, "{report}");
+    assert!(number(&console["change_p50_ms"]) <= number(&console["change_p99_ms"]), "{report}");
+    let goals: Vec<&str> =
+        report["goals"].as_array().unwrap().iter().map(|goal| goal["id"].as_str().unwrap()).collect();
+    assert_eq!(goals, ["C1", "C2", "C3", "C4"]);
 }
