@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::Provision;
 use crate::drivers::Drivers;
-use crate::overrides::{self, Entries, Taken};
 use crate::runtime::instance::Instance;
 use crate::runtime::request::{self, INSTANCE_LABEL, Ingredients, Made, TOKEN_LABEL};
 use crate::runtime::settings::{Runtimes, UnknownOutcome};
@@ -48,49 +47,6 @@ impl Fact for UnknownComponents {
     const KEY: &'static str = "create_runtime.unknown_components";
 }
 
-/// The overrides as they are sent, for people. Of a secret only its name is kept.
-#[derive(Serialize, Deserialize)]
-struct Sent(Vec<SentOverride>);
-
-#[derive(Serialize, Deserialize)]
-struct SentOverride {
-    /// Nothing for all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    component: Option<String>,
-    key: String,
-    value: Shown,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Shown {
-    Plain(String),
-    Secret,
-}
-
-impl Fact for Sent {
-    const KEY: &'static str = "create_runtime.overrides";
-}
-
-impl Sent {
-    fn of(taken: &Taken) -> Sent {
-        let show = |value: &overrides::Value| match value {
-            overrides::Value::Plain(text) => Shown::Plain(text.clone()),
-            overrides::Value::Secret(_) => Shown::Secret,
-        };
-        let all = |component: Option<&String>, entries: &Entries| -> Vec<SentOverride> {
-            let one = |(key, value): (&String, &overrides::Value)| SentOverride {
-                component: component.cloned(),
-                key: key.clone(),
-                value: show(value),
-            };
-            entries.iter().map(one).collect()
-        };
-        let of_components = taken.components.iter().flat_map(|(name, entries)| all(Some(name), entries));
-        Sent(of_components.chain(all(None, &taken.global)).collect())
-    }
-}
-
 /// A person looks at this only now and then.
 const ASK_AGAIN: Duration = Duration::from_hours(1);
 
@@ -106,9 +62,8 @@ impl CreateRuntime {
     fn request(
         &self,
         op: &mut Operation<Provision>,
-    ) -> Result<(Made<drivers::provisioner::ProvisionRuntimeInput>, Sent), Halt> {
+    ) -> Result<Made<drivers::provisioner::ProvisionRuntimeInput>, Halt> {
         let overrides = op.input.overrides.take();
-        let sent = Sent::of(&overrides);
         let token = op.token("create_runtime");
         let instance = op.input.instance()?;
         let from = Ingredients {
@@ -119,7 +74,7 @@ impl CreateRuntime {
             cloud_account: op.need("the account of the cloud", |state| state.cloud_account.as_ref())?,
             token: &token,
         };
-        Ok((request::provision(&from, overrides), sent))
+        Ok(request::provision(&from, overrides))
     }
 
     /// What came of an earlier call that had no answer: the id of its runtime, or `None` when another call is safe.
@@ -205,7 +160,7 @@ impl Step<Provision> for CreateRuntime {
         if op.state.runtime_id.is_some() {
             return done();
         }
-        let (Made { request, unknown_components }, sent) = self.request(op)?;
+        let Made { request, unknown_components } = self.request(op)?;
         if !unknown_components.is_empty() {
             op.remember(&UnknownComponents(unknown_components))?;
         }
@@ -219,7 +174,6 @@ impl Step<Provision> for CreateRuntime {
         let now = op.now();
         asked = Asked { at: Some(now), times: asked.times + 1, trouble: None };
         op.remember(&asked)?;
-        op.remember(&sent)?;
         let instance = op.input.change(|instance| instance.asked_at = Some(now))?;
         op.portray(&instance)?;
         op.save().await?;
@@ -249,7 +203,7 @@ impl Step<Provision> for CreateRuntime {
 
     /// Shows the request and sends nothing.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
-        let (Made { request, unknown_components }, _) = self.request(op)?;
+        let Made { request, unknown_components } = self.request(op)?;
         let instance = op.input.instance()?;
         let caller = instance.caller();
         op.input.request = Some(json!({
