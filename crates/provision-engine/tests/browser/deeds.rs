@@ -67,6 +67,13 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     person.until_text("main pre", "apiVersion");
     person.click_on("main a", "Back to the runtime");
 
+    // Credentials that are out there keep it.
+    person.click_on(".deeds button", "Deprovision");
+    person.click_on("dialog button", "Deprovision");
+    person.until_text(".flash.bad", "unbind them first");
+    person.click_on("main button.danger", "Unbind");
+    person.click_on("dialog button", "Unbind");
+    person.until_text("#now", "There are none.");
     person.click_on(".deeds button", "Deprovision");
     person.click_on("dialog button", "Deprovision");
     person.until_text("#now", "Gone");
