@@ -34,12 +34,23 @@ const PAGES_CSS: &str = concat!(
     include_str!("../assets/admin.css"),
 );
 
-const ALL: [Asset; 7] = [
+/// What pages do by themselves, one file for each thing.
+const SCRIPTS: &str = concat!(
+    include_str!("../assets/script/times.js"),
+    include_str!("../assets/script/menu.js"),
+    include_str!("../assets/script/copy.js"),
+    include_str!("../assets/script/confirm.js"),
+    include_str!("../assets/script/drop.js"),
+    include_str!("../assets/script/draft.js"),
+    include_str!("../assets/script/follow.js"),
+    include_str!("../assets/script/live.js"),
+);
+
+const ALL: [Asset; 6] = [
     Asset { name: "console.css", kind: CSS, content: include_bytes!("../assets/console.css") },
     Asset { name: "pages.css", kind: CSS, content: PAGES_CSS.as_bytes() },
-    Asset { name: "console.js", kind: SCRIPT, content: include_bytes!("../assets/console.js") },
+    Asset { name: "console.js", kind: SCRIPT, content: SCRIPTS.as_bytes() },
     Asset { name: "htmx.js", kind: SCRIPT, content: include_bytes!("../assets/htmx-4.0.0.min.js") },
-    Asset { name: "hx-sse.js", kind: SCRIPT, content: include_bytes!("../assets/hx-sse-4.0.0.min.js") },
     Asset { name: "icons.svg", kind: PICTURE, content: include_bytes!("../assets/icons.svg") },
     Asset { name: "favicon.svg", kind: PICTURE, content: include_bytes!("../assets/favicon.svg") },
 ];

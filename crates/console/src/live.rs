@@ -2,6 +2,7 @@
 //! sent to the browser.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
@@ -9,7 +10,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use doors::Watch;
 use engine::{OperationId, Timestamp};
-use futures_util::stream::unfold;
+use futures_util::stream::{once, unfold};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -117,6 +118,15 @@ where
     ([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse).into_response()
 }
 
+/// To a browser that is not signed in any more: a stream cannot be answered with a status that scripts see.
+pub(crate) fn signed_out() -> Response {
+    Sse::new(once(ready(Ok::<Event, Infallible>(gone())))).into_response()
+}
+
+fn gone() -> Event {
+    Event::default().event("signed-out").data("bye")
+}
+
 impl<Draw, Drawing> Stream<Draw>
 where
     Draw: FnMut() -> Drawing,
@@ -132,7 +142,7 @@ where
             }
             if !self.may_go_on().await {
                 self.is_over = true;
-                return Some(Event::default().event("signed-out").data(""));
+                return Some(gone());
             }
             // What cannot be drawn now is drawn later; the page stays as it is.
             let Ok(picture) = (self.draw)().await else {
@@ -147,7 +157,7 @@ where
             self.sent.get_or_insert_default();
             if picture.is_last {
                 self.is_over = true;
-                return Some(Event::default().event("end").data(""));
+                return Some(Event::default().event("end").data("bye"));
             }
         }
     }

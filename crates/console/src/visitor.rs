@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
+use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -17,10 +18,10 @@ use crate::api::Api;
 use crate::desk::{Desk, Hub};
 use crate::flash::{Flash, see_other};
 use crate::trouble::Trouble;
-use crate::{cookie, csrf, path, theme};
+use crate::{cookie, csrf, live, path, theme};
 
 /// A click within this time of the last one is not written down.
-const TOUCHED: Duration = Duration::from_secs(60);
+const TOUCHED: Duration = Duration::from_mins(1);
 const SECRET_BYTES: usize = 32;
 /// A script of ours asks, and not somebody who opens a page.
 const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
@@ -61,8 +62,11 @@ impl FromRequestParts<Desk> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Visitor, Response> {
         let Some(secret) = cookie::read(&parts.headers, cookie::SESSION) else { return Err(sign_in(parts)) };
-        let row = find(desk, secret).await.map_err(|error| unavailable(&error))?;
+        let row = look_up(desk, &digest(secret)).await.map_err(|error| unavailable(&error))?;
         let Some(row) = row else { return Err(sign_in(parts)) };
+        if !is_by_itself(parts) {
+            prolong(desk, &row).await.map_err(|error| unavailable(&error))?;
+        }
         let who = Vouched { name: row.user.clone(), role: row.role, org: row.org };
         Ok(Visitor {
             name: row.user,
@@ -78,16 +82,14 @@ impl FromRequestParts<Desk> for Visitor {
     }
 }
 
-/// The session behind what a browser holds, which is good for longer now.
-async fn find(desk: &Hub, secret: &str) -> Result<Option<SessionRow>, StoreError> {
-    let Some(row) = look_up(desk, &digest(secret)).await? else { return Ok(None) };
+/// A session that is used is good for longer.
+async fn prolong(desk: &Hub, row: &SessionRow) -> Result<(), StoreError> {
     let now = desk.inside.engine().now();
-    if now.since(row.seen_at) >= TOUCHED {
-        let last = row.created_at.plus(desk.settings.session);
-        let expires_at = now.plus(desk.settings.idle).min(last);
-        desk.people.touch_session(&row.digest, now, expires_at).await?;
+    if now.since(row.seen_at) < TOUCHED.min(desk.settings.idle / 4) {
+        return Ok(());
     }
-    Ok(Some(row))
+    let last = row.created_at.plus(desk.settings.session);
+    desk.people.touch_session(&row.digest, now, now.plus(desk.settings.idle).min(last)).await
 }
 
 /// The session with this digest, if it is still one.
@@ -142,6 +144,9 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// Where somebody who is not signed in goes, and from there back.
 fn sign_in(parts: &Parts) -> Response {
+    if wants_stream(&parts.headers) {
+        return live::signed_out();
+    }
     let is_page = parts.method == Method::GET && !is_from_script(&parts.headers);
     let here = parts.uri.path_and_query().map_or(path::HOME, |here| here.as_str());
     let back = if is_page { path::query([("back", path::back(here))]) } else { String::new() };
@@ -155,6 +160,15 @@ fn sign_in(parts: &Parts) -> Response {
 
 fn is_from_script(headers: &HeaderMap) -> bool {
     headers.contains_key(HX_REQUEST)
+}
+
+/// Asked for by the page that is open, without anybody's doing.
+fn is_by_itself(parts: &Parts) -> bool {
+    wants_stream(&parts.headers) || parts.method == Method::GET && is_from_script(&parts.headers)
+}
+
+fn wants_stream(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).is_some_and(|accepts| accepts == "text/event-stream")
 }
 
 fn unavailable(error: &StoreError) -> Response {

@@ -86,3 +86,28 @@ fn a_list_has_what_is_new_without_being_asked() {
     person.until_text("main", "cancelled");
     person.expect_no_complaint();
 }
+
+#[test]
+fn pages_that_were_left_hold_no_stream_and_come_back_to_life() {
+    let house = House::open();
+    let id = house.submit_waiting();
+    let person = Person::new(&house.url);
+    person.sign_in(&house.token);
+    let here = format!("/console/operations/{id}");
+    person.go(&here);
+    person.until_live();
+    // More than a browser opens to one server at a time.
+    for _ in 0..4 {
+        for (link, path) in [("Operations", "/console/operations"), ("Launches", "/console/launches")] {
+            person.click_on("nav.menu a", link);
+            person.until_path(path);
+            person.until_live();
+        }
+    }
+    person.script("history.go(-8)", &[]);
+    person.until_path(&here);
+    person.until_live();
+    house.api(Method::POST, &format!("/operations/{id}/pause"), Some(&json!({})));
+    person.until_text("#now-why .chip", "paused");
+    person.expect_no_complaint();
+}

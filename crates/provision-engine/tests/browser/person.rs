@@ -103,9 +103,7 @@ impl Person {
     /// Until the part of the page that changes by itself is connected.
     #[track_caller]
     pub(crate) fn until_live(&self) {
-        let connected = "const live = document.querySelector('[hx-sse\\\\:connect]');
-            return live !== null && live._htmx !== undefined && live._htmx.sse !== undefined
-                && live._htmx.sse.reader !== null";
+        let connected = "return document.querySelector('[data-live][data-state=live]') !== null";
         until("a page that is live", || (self.script(connected, &[]) == true).then_some(()));
     }
 

@@ -87,11 +87,10 @@ pub(crate) fn keep_failure(wire: &Wire) {
         eprintln!("{test} looked at {}", path.display());
     }
     // What the browser said and whether the page was live may be the reason.
-    let live = "const live = document.querySelector('[hx-sse\\\\:connect]'), sse = live?._htmx?.sse;
-        return [document.visibilityState, live !== null, sse?.status, sse?.attempt, sse?.reader != null]";
+    let live = "return [document.visibilityState, document.querySelector('[data-live]')?.dataset.state]";
     let state = wire.post("/execute/sync", &json!({ "script": live, "args": [] }));
     let said = wire.post("/se/log", &json!({ "type": "browser" }));
-    eprintln!("visible, live, status, attempt, reads: {state:?}\nthe browser said: {said:?}");
+    eprintln!("visible, live: {state:?}\nthe browser said: {said:?}");
 }
 
 fn pretend(person: &Person, theme: &str, width: u32) {

@@ -85,6 +85,22 @@ fn a_session_that_ended_leads_to_the_page_to_sign_in_and_back() {
     person.until_text("main", "waiting");
 }
 
+/// A page that is open and true does not count as somebody who is there.
+#[test]
+fn a_session_that_nobody_uses_ends_by_itself() {
+    let house = House::open_in(Place::new().env("PROVISION_ENGINE_CONSOLE__IDLE", "10s"));
+    let id = house.submit_waiting();
+    let person = Person::new(&house.url);
+    person.sign_in(&house.token);
+    let here = format!("/console/operations/{id}");
+    person.go(&here);
+    person.until_live();
+    person.until_path(&format!("/console/sign-in?back={}", here.replace('/', "%2F")));
+    assert_eq!(house.api(Method::GET, "/sessions", None)["items"], json!([]));
+    person.type_token(&house.token);
+    person.until_path(&here);
+}
+
 #[test]
 fn a_form_without_the_word_of_its_page_is_refused() {
     let house = House::open();
