@@ -27,6 +27,9 @@ pub type Entries = BTreeMap<String, Value>;
 
 #[derive(Clone)]
 pub enum Value {
+    /// Nothing of whoever asked is in it, so that it may be kept and shown.
+    Public(String),
+    /// Sent in the clear, and kept nowhere.
     Plain(String),
     Secret(SecretString),
 }
@@ -34,10 +37,14 @@ pub enum Value {
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Plain(text) => write!(f, "{text:?}"),
+            Value::Public(text) | Value::Plain(text) => write!(f, "{text:?}"),
             Value::Secret(_) => f.write_str("<secret>"),
         }
     }
+}
+
+pub fn public(key: &str, value: impl Into<String>) -> (String, Value) {
+    (key.to_owned(), Value::Public(value.into()))
 }
 
 pub fn plain(key: &str, value: impl Into<String>) -> (String, Value) {
@@ -89,7 +96,7 @@ mod tests {
     fn texts(entries: &Entries) -> Vec<(&str, &str)> {
         fn text(value: &Value) -> &str {
             match value {
-                Value::Plain(text) => text,
+                Value::Public(text) | Value::Plain(text) => text,
                 Value::Secret(_) => "<secret>",
             }
         }

@@ -23,8 +23,25 @@ struct Override {
     from: String,
     component: Option<String>,
     key: String,
-    /// `None` for a secret.
-    value: Option<String>,
+    value: Sent,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Sent {
+    Shown(String),
+    /// Of whoever asked, and kept sealed with what they sent.
+    Private,
+    Secret,
+}
+
+impl Sent {
+    fn read(value: &Value) -> Sent {
+        match value["plain"].as_str() {
+            Some(text) => Sent::Shown(text.to_owned()),
+            None if value == "private" => Sent::Private,
+            None => Sent::Secret,
+        }
+    }
 }
 
 impl Knows {
@@ -49,18 +66,17 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Steps keep their overrides in a list, each with its value under `plain` or `secret`.
+/// Steps keep their overrides in a list of that name, each with its value under `plain`, or a word for why not.
 fn overrides(fact: &str, value: &Value) -> Vec<Override> {
-    let list = if fact.ends_with(".overrides") { value } else { &value["overrides"] };
     let one = |item: &Value| {
         Some(Override {
             from: fact.to_owned(),
             component: item["component"].as_str().map(str::to_owned),
             key: item["key"].as_str()?.to_owned(),
-            value: item["value"]["plain"].as_str().map(str::to_owned),
+            value: Sent::read(&item["value"]),
         })
     };
-    list.as_array().into_iter().flatten().filter_map(one).collect()
+    value["overrides"].as_array().into_iter().flatten().filter_map(one).collect()
 }
 
 #[cfg(test)]
@@ -70,15 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn overrides_are_found_and_a_secret_has_no_value() {
+    fn overrides_are_found_and_only_what_is_plain_has_a_value() {
         let answer = json!({"is_done": true, "overrides": [
             {"component": "hello", "key": "motto", "value": {"plain": "onward"}},
             {"key": "token", "value": {"secret": "<sealed>"}},
+            {"key": "text", "value": "private"},
+            {"key": "password", "value": "secret"},
         ]});
         let found = overrides("motto.answer", &answer);
-        assert_eq!(found[0].value.as_deref(), Some("onward"));
-        assert_eq!((found[1].component.as_deref(), found[1].value.as_deref()), (None, None));
+        assert_eq!((found[0].component.as_deref(), found[1].component.as_deref()), (Some("hello"), None));
+        let values: Vec<Sent> = found.into_iter().map(|one| one.value).collect();
+        assert_eq!(values, [Sent::Shown("onward".to_owned()), Sent::Secret, Sent::Private, Sent::Secret]);
         assert!(overrides("greet.greeting", &json!({"text": "x"})).is_empty());
-        assert_eq!(overrides("create_runtime.overrides", &answer["overrides"]).len(), 2);
     }
 }

@@ -59,6 +59,15 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     person.until_text("#now", "succeeded");
     let runtimes = house.api(Method::GET, "/runtimes", None).to_string();
     assert!(runtimes.contains("westeurope"), "{runtimes}");
+    let here = person.path();
+
+    let made = house.api(Method::GET, "/operations?workflow=runtime.provision", None);
+    person.go(&format!("/console/operations/{}", made["items"][0]["id"].as_str().unwrap()));
+    person.click_on("#now-knows summary", "Overrides as they were sent");
+    person.until_text("#now-knows tbody", "greeting.text\tfrom the request, not kept");
+    person.until_text("#now-knows tbody", "greeting.token\tsecret");
+    look(&person, "operation-overrides");
+    person.go(&here);
 
     person.click_on(".deeds a", "Bind");
     person.click_on("main form button", "Make credentials");

@@ -10,6 +10,7 @@ mod instance;
 pub mod override_source;
 mod parameters;
 mod request;
+mod sent;
 mod settings;
 mod shared;
 

@@ -198,7 +198,7 @@ fn oidc(asked: &Oidc) -> OidcConfigInput {
 
 fn entries(entries: Entries) -> Vec<ConfigEntryInput> {
     let entry = |(key, value)| match value {
-        Value::Plain(text) => ConfigEntryInput::plain(key, text),
+        Value::Public(text) | Value::Plain(text) => ConfigEntryInput::plain(key, text),
         Value::Secret(secret) => ConfigEntryInput::secret(key, secret),
     };
     entries.into_iter().map(entry).collect()

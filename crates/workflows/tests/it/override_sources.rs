@@ -27,7 +27,8 @@ async fn shown(source: &dyn OverrideSource, plan: &str, version: &str) -> Vec<St
     for set in &sets {
         for (key, value) in &set.entries {
             let text = match value {
-                Override::Plain(text) => text.clone(),
+                Override::Public(text) => text.clone(),
+                Override::Plain(text) => panic!("what operators write may be shown: {key} {text}"),
                 Override::Secret(secret) => format!("!{}", secret.expose_secret()),
             };
             lines.push(format!("{}.{key}={text}", set.component.as_deref().unwrap_or("*")));

@@ -276,6 +276,11 @@ async fn no_secret_is_written_down() {
     let all = format!("{:?} {:?} {:?} {row:?}", ended.shown, ended.memory, house.journal(id).await);
     assert!(!all.contains(CANARY), "{all}");
     assert!(trial.world.get("/provisioner/runtimes?reveal=true").await.to_string().contains(CANARY));
+    let sent = &ended.memory.facts["runtime.overrides"]["overrides"];
+    let value =
+        |key: &str| sent.as_array().unwrap().iter().find(|one| one["key"] == key).map(|one| &one["value"]);
+    assert_eq!(value("sm.user"), Some(&json!("private")), "{sent}");
+    assert_eq!(value("sm.password"), Some(&json!("secret")), "{sent}");
 }
 
 #[tokio::test]

@@ -27,7 +27,9 @@ impl Step<Hello> for WriteLetter {
         for (component, entries) in &overrides.components {
             for (key, value) in entries {
                 match value {
-                    Value::Plain(text) => lines.push(format!("{component}.{key}: {text}")),
+                    Value::Public(text) | Value::Plain(text) => {
+                        lines.push(format!("{component}.{key}: {text}"));
+                    }
                     // A secret is used, never written down.
                     Value::Secret(_) => lines.push(format!("{component}.{key}: (enclosed)")),
                 }

@@ -82,7 +82,7 @@ impl Kept {
         }
         for one in &self.overrides {
             let value = match &one.value {
-                KeptValue::Plain(text) => overrides::Value::Plain(text.clone()),
+                KeptValue::Plain(text) => overrides::Value::Public(text.clone()),
                 KeptValue::Secret(sealed) => overrides::Value::Secret(op.open(sealed)?),
             };
             let entry = [(one.key.clone(), value)];

@@ -120,7 +120,7 @@ fn decoded(key: &str, text: &str) -> Result<String, String> {
 }
 
 fn value(is_secret: bool, text: String) -> Value {
-    if is_secret { Value::Secret(SecretString::from(text)) } else { Value::Plain(text) }
+    if is_secret { Value::Secret(SecretString::from(text)) } else { Value::Public(text) }
 }
 
 /// Names the field, and leaves out what the parser says about values.

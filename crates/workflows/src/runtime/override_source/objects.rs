@@ -92,7 +92,7 @@ impl OverrideSource for OverrideObjects {
 
 fn labelled(object: LabelledObject, is_secret: bool) -> Labelled {
     let value = |text: SecretString| {
-        if is_secret { Value::Secret(text) } else { Value::Plain(text.expose_secret().to_owned()) }
+        if is_secret { Value::Secret(text) } else { Value::Public(text.expose_secret().to_owned()) }
     };
     let entries = object.data.into_iter().map(|(key, text)| (key, value(text))).collect();
     Labelled { origin: object.name, is_secret, labels: object.labels, entries }

@@ -4,7 +4,7 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::Provision;
-use crate::overrides::{plain, secret};
+use crate::overrides::{plain, public, secret};
 use crate::runtime::settings::Runtimes;
 
 pub(super) struct AuditLogOverrides {
@@ -35,10 +35,10 @@ impl Step<Provision> for AuditLogOverrides {
             None => op.input.instance()?.subaccount.clone(),
         };
         let entries = [
-            plain("fluent-bit.auditlog.enabled", "true"),
-            plain("fluent-bit.auditlog.url", log.url.clone()),
+            public("fluent-bit.auditlog.enabled", "true"),
+            public("fluent-bit.auditlog.url", log.url.clone()),
             plain("fluent-bit.auditlog.tenant", tenant),
-            plain("fluent-bit.auditlog.user", log.username.clone()),
+            public("fluent-bit.auditlog.user", log.username.clone()),
             secret("fluent-bit.auditlog.password", log.password.clone()),
         ];
         op.input.overrides.append(COMPONENT, entries);

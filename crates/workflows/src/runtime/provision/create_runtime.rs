@@ -15,6 +15,7 @@ use super::Provision;
 use crate::drivers::Drivers;
 use crate::runtime::instance::Instance;
 use crate::runtime::request::{self, INSTANCE_LABEL, Ingredients, Made, TOKEN_LABEL};
+use crate::runtime::sent::Sent;
 use crate::runtime::settings::{Runtimes, UnknownOutcome};
 use crate::runtime::shared::fail_with;
 
@@ -64,6 +65,7 @@ impl CreateRuntime {
         op: &mut Operation<Provision>,
     ) -> Result<Made<drivers::provisioner::ProvisionRuntimeInput>, Halt> {
         let overrides = op.input.overrides.take();
+        op.remember(&Sent::of(&overrides))?;
         let token = op.token("create_runtime");
         let instance = op.input.instance()?;
         let from = Ingredients {

@@ -4,7 +4,7 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::OnInstance;
-use crate::overrides::{plain, secret};
+use crate::overrides::{plain, public, secret};
 use crate::runtime::settings::Runtimes;
 
 pub(in crate::runtime) struct ServiceManagerOverrides {
@@ -44,11 +44,12 @@ impl<W: OnInstance> Step<W> for ServiceManagerOverrides {
                 password: own.password.clone(),
             })
         };
-        let access = if configured.is_some_and(|own| own.always) { own() } else { sent.or_else(own) };
-        if let Some(access) = access {
+        let sent = sent.filter(|_| !configured.is_some_and(|own| own.always));
+        let open = if sent.is_some() { plain } else { public };
+        if let Some(access) = sent.or_else(own) {
             let entries = [
-                plain("config.sm.url", access.url),
-                plain("sm.user", access.username),
+                open("config.sm.url", access.url),
+                open("sm.user", access.username),
                 secret("sm.password", access.password),
             ];
             op.input.overrides.append(COMPONENT, entries);

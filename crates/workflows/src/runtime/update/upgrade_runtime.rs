@@ -7,6 +7,7 @@ use super::Update;
 use super::compare::wanted;
 use crate::drivers::Drivers;
 use crate::runtime::request::{self, Ingredients};
+use crate::runtime::sent::Sent;
 use crate::runtime::settings::Runtimes;
 use crate::runtime::shared::{Change, PATIENT, Progress, fail_with};
 
@@ -25,6 +26,7 @@ impl UpgradeRuntime {
 
     fn request(&self, op: &mut Operation<Update>) -> Result<UpgradeRuntimeInput, Halt> {
         let (parameters, overrides) = (wanted(op)?, op.input.overrides.take());
+        op.remember(&Sent::of(&overrides))?;
         let instance = op.input.instance()?;
         let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
         let from = Ingredients {
