@@ -107,7 +107,10 @@ fn groups_bring_roles_and_whoever_has_none_is_told() {
         leave(&person);
         person.click_on("button", name);
         person.until_path(place);
-        assert_eq!((person.text(".who-name"), person.text(".who-role")), (format!("oidc:{}", name.to_lowercase()), role.into()));
+        assert_eq!(
+            (person.text(".who-name"), person.text(".who-role")),
+            (format!("oidc:{}", name.to_lowercase()), role.into())
+        );
         person.click(".who summary");
         person.click_on(".who-card button", "Sign out");
         person.until_path("/console/sign-in");

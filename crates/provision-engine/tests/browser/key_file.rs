@@ -64,7 +64,10 @@ fn a_key_file_is_dropped_or_chosen_and_what_is_none_is_said() {
     person.click(ONWARD);
     person.until_text("#wizard .flash.bad", "nothing that you typed is lost");
     person.complaints();
-    assert_eq!((person.value("#pubkey_name"), person.value("input[name=amount]")), ("mine".into(), "1".into()));
+    assert_eq!(
+        (person.value("#pubkey_name"), person.value("input[name=amount]")),
+        ("mine".into(), "1".into())
+    );
     choose_file(&person, "#pubkey_file", &house.place, "other.pub");
     person.until_text("#pubkey_body-said .field-good", "ada@other");
     person.click(ONWARD);
