@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::house::House;
 use crate::person::Person;
-use crate::stage::{Place, call, until, until_or};
+use crate::stage::{call, until, until_or};
 
 pub(crate) const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJfrCIqZLfhKMHtpLzLFGcn13y1ZXq7S6R2cZ071aFEB ada@example";
@@ -17,12 +17,7 @@ pub(crate) const ONWARD: &str = "#wizard .foot button.primary";
 /// A house whose builds are over soon.
 #[track_caller]
 pub(crate) fn quick_house() -> House {
-    quick_house_in(Place::new())
-}
-
-#[track_caller]
-pub(crate) fn quick_house_in(place: Place) -> House {
-    let house = House::open_in(place);
+    let house = House::open();
     let pace = json!({"pending_ms": 50, "building_ms": 200, "uploading_ms": 50, "registering_ms": 50});
     house.turn("image-builder/pace", &pace);
     house

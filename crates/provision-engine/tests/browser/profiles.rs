@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::house::House;
 use crate::launching::{
-    ONWARD, come_to_how, expect_machines, launch, quick_house, quick_house_in, say_key, say_what, say_where,
-    until_built_by, until_launched, until_machines_run,
+    ONWARD, come_to_how, expect_machines, launch, quick_house, say_key, say_what, say_where, until_built_by,
+    until_launched, until_machines_run,
 };
 use crate::person::Person;
 use crate::pictures::look;
-use crate::stage::{Place, until};
+use crate::stage::until;
 
 /// Chooses the way, looks over everything and launches; the page of the launch follows.
 #[track_caller]
@@ -27,7 +27,7 @@ fn choose(person: &Person, profile: &str, title: &str) {
 fn step(house: &House, person: &Person, name: &str) -> Value {
     let launch = launch(house, person);
     let found = launch["steps"].as_array().unwrap().iter().find(|step| step["name"] == name);
-    found.unwrap_or_else(|| panic!("{launch:#}"))["state"].clone()
+    found.unwrap_or_else(|| panic!("{launch:#}")).clone()
 }
 
 /// What the Image Builder told others about builds, in order.
@@ -51,7 +51,7 @@ fn whoever_expects_machines_in_the_inventory_finds_them_there() {
     choose(&person, "inventory", "show it in the inventory");
     until_machines_run(&house, &person, "2 machines run");
     expect_machines(&house, &person, 2);
-    assert_eq!(step(&house, &person, "register_in_inventory"), "succeeded");
+    assert_eq!(step(&house, &person, "register_in_inventory")["state"], "succeeded");
 
     let made = launch(&house, &person);
     person.click_on("main a", "Show in the inventory");
@@ -105,11 +105,10 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     look(&person, "images");
 }
 
-/// The engine would look for itself only tomorrow.
+/// The engine would also look for itself, but later.
 #[test]
 fn a_message_in_kafka_brings_machines() {
-    let place = Place::new().env("PROVISION_ENGINE_LAUNCH__IMAGE__FALLBACK_POLL", "1d");
-    let house = quick_house_in(place);
+    let house = quick_house();
     house.turn("image-builder/notify", &json!({ "callbacks": false, "events": true }));
     house.turn("image-builder/hold", &json!({ "times": 1 }));
     let person = Person::new(&house.url);
@@ -118,12 +117,16 @@ fn a_message_in_kafka_brings_machines() {
     choose(&person, "events", "Wait for a message in Kafka");
     person.until_live();
     let compose = until_built_by(&house, &person);
-    until("a launch that waits", || (step(&house, &person, "build_image") == "waiting").then_some(()));
+    let builds = || step(&house, &person, "build_image");
+    until("a launch that waits", || (builds()["state"] == "waiting").then_some(()));
     person.until_text("main", "building");
     look(&person, "launch-waits-for-a-message");
+    let next_look = builds()["next_attempt_at"].as_str().unwrap().to_owned();
     release(&house, &compose);
     until_machines_run(&house, &person, "The machine runs");
     expect_machines(&house, &person, 1);
     assert_eq!(told(&house), ["event"]);
+    let built = builds();
+    assert!(built["finished_at"].as_str().unwrap() < next_look.as_str(), "{built} and not at {next_look}");
     person.expect_no_complaint();
 }
