@@ -90,7 +90,7 @@ const FORMS: [(&str, &str); 42] = [
 ];
 /// One of these sentences says that it is the role which does not allow it.
 const SENTENCES: [&str; 4] =
-    ["this needs the role", "this needs a token with the role", "this needs the permission", "not start any"];
+    ["This needs the role", "This needs a token with the role", "This needs the permission", "not start any"];
 /// Everything that a form can change.
 const THINGS: [&str; 12] = [
     "/operations",
