@@ -43,7 +43,7 @@ fn who_may_only_launch_is_led_to_the_launches() {
     assert!(!menu.contains("Operations") && !menu.contains("Runtimes"), "{menu}");
 }
 
-/// Every form that changes something, filled in as by somebody who may send it.
+/// Every form that changes more than what belongs to its sender, filled in as by somebody who may send it.
 const FORMS: [(&str, &str); 42] = [
     ("operations/{operation}/ask/cancel", ""),
     ("operations/{operation}/ask/pause", ""),
