@@ -76,8 +76,8 @@ impl Trouble {
     /// The sentence that says it in one line.
     pub(crate) fn line(&self) -> String {
         match &self.hint {
-            Some(hint) => format!("{} {hint}", ended(&self.detail)),
-            None => ended(&self.detail),
+            Some(hint) => format!("{} {}", sentence(&self.detail), sentence(hint)),
+            None => sentence(&self.detail),
         }
     }
 
@@ -116,10 +116,17 @@ fn flaws(body: &Value) -> Vec<Flaw> {
     if all.is_empty() { one(body).into_iter().collect() } else { all }
 }
 
-/// As a sentence ends.
-fn ended(text: &str) -> String {
+/// As a sentence begins and ends. A name in front, such as that of a field, stays as it is.
+fn sentence(text: &str) -> String {
     let text = text.trim();
-    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_word = first.chars().all(|c| c.is_ascii_lowercase());
+    let mut chars = text.chars();
+    let begun: String = match chars.next() {
+        Some(letter) if is_word => letter.to_uppercase().chain(chars).collect(),
+        _ => text.to_owned(),
+    };
+    if begun.ends_with(['.', '!', '?']) { begun } else { format!("{begun}.") }
 }
 
 #[derive(Template)]
@@ -133,4 +140,18 @@ struct TroublePage {
 #[template(path = "trouble_bare.html")]
 struct BareTrouble {
     trouble: Trouble,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_api_says_is_told_in_sentences() {
+        let said = |detail: &str| Trouble::new(StatusCode::FORBIDDEN, "No", detail);
+        let line = said("this needs the role admin").hint("an administrator can grant it").line();
+        assert_eq!(line, "This needs the role admin. An administrator can grant it.");
+        assert_eq!(said("name: it is too long").line(), "name: it is too long.");
+        assert_eq!(said("a-reader is not known!").line(), "a-reader is not known!");
+    }
 }

@@ -71,6 +71,8 @@ pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         Ok(source) => {
             return Flash::good(format!("{} is added. Check whether it lets us in.", source.name)).at(AT);
         }
+        // Who may not add any has no form that could say it.
+        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
         Err(trouble) => trouble,
     };
     match draw(&desk, &visitor, fields, Some(trouble)).await {

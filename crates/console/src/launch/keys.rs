@@ -76,8 +76,11 @@ async fn draw(
 
 pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let new = NewPubkey { name: fields.text("name").to_owned(), body: fields.text("body").to_owned() };
-    let Err(trouble) = visitor.api.post(&format!("{LAUNCH}/pubkeys"), &new).await else {
-        return Flash::good(format!("{} is kept.", new.name)).at(AT);
+    let trouble = match visitor.api.post(&format!("{LAUNCH}/pubkeys"), &new).await {
+        Ok(_) => return Flash::good(format!("{} is kept.", new.name)).at(AT),
+        // Who may not add any has no form that could say it.
+        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
+        Err(trouble) => trouble,
     };
     match draw(&desk, &visitor, None, fields, Some(trouble)).await {
         Ok(keys) => html(StatusCode::UNPROCESSABLE_ENTITY, &keys),

@@ -1,6 +1,7 @@
 //! `POST /console/workflows/{name}/start`: an operation by hand.
 
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::Response;
 use doors::wire::{Operation, Submit};
 use serde_json::Value;
@@ -31,6 +32,8 @@ pub(super) async fn start(
                 let place = format!("/console/operations/{}", operation.id);
                 return Flash::good("It is started. This page follows it by itself.").at(&place);
             }
+            // Who may not start anything has no form that could say it.
+            Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
             Err(trouble) => (blamed(&trouble), trouble.line()),
         },
         Err(error) => ("params", error),
@@ -66,7 +69,7 @@ async fn submit(visitor: &Visitor, name: &str, form: &Form, params: Value) -> Re
 fn blamed(trouble: &Trouble) -> &'static str {
     let flaw = trouble.flaws.first().map(|flaw| flaw.field.as_str()).unwrap_or_default();
     let first = trouble.detail.split([' ', ':']).next().unwrap_or_default();
-    let is_busy = trouble.status == axum::http::StatusCode::CONFLICT;
+    let is_busy = trouble.status == StatusCode::CONFLICT;
     match (flaw, first) {
         _ if is_busy => "resource",
         ("tenant", _) | (_, "tenant") => "tenant",
@@ -77,8 +80,6 @@ fn blamed(trouble: &Trouble) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::StatusCode;
-
     use super::*;
 
     #[test]

@@ -21,16 +21,22 @@ impl House {
         House::open_in(Place::new())
     }
 
-    /// The far sides are a process of their own, so that they survive the server. Nobody waits long.
     #[track_caller]
     pub(crate) fn open_in(place: Place) -> House {
+        House::open_with(place, |place, _| place)
+    }
+
+    /// The far sides are a process of their own, so that they survive the server; `more` can be said when it is known
+    /// where they are. Nobody waits long.
+    #[track_caller]
+    pub(crate) fn open_with(place: Place, more: impl FnOnce(Place, &str) -> Place) -> House {
         let place = place
             .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_FIRST", "50ms")
             .env("PROVISION_ENGINE_LAUNCH__IMAGE__POLL_MAX", "100ms")
             .env("PROVISION_ENGINE_LAUNCH__INSTANCE_POLL", "50ms")
             .env("PROVISION_ENGINE_LAUNCH__SETTLE", "100ms");
         let sandbox = Sandbox::start(&place);
-        let place = place.env("PROVISION_ENGINE_SANDBOX__URL", &sandbox.url);
+        let place = more(place.env("PROVISION_ENGINE_SANDBOX__URL", &sandbox.url), &sandbox.url);
         let server = place.serve(&[]);
         let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
         House {
@@ -92,6 +98,12 @@ impl House {
     #[track_caller]
     pub(crate) fn turn(&self, knob: &str, value: &Value) {
         call(Method::POST, &format!("{}/{knob}", self.sandbox.url), Some(value));
+    }
+
+    /// Looks at something in the far sides.
+    #[track_caller]
+    pub(crate) fn far(&self, path: &str) -> Value {
+        call(Method::GET, &format!("{}/{path}", self.sandbox.url), None)
     }
 
     /// Starts a greeting with these params and answers its id.

@@ -8,15 +8,20 @@ mod crawl;
 mod deeds;
 mod faults;
 mod house;
+mod identity_provider;
+mod key_file;
 mod keyboard;
 mod keys;
+mod launching;
 mod live;
 mod many;
 mod mouse;
 mod pages;
 mod person;
 mod pictures;
+mod profiles;
 mod rights;
+mod serverless;
 mod signing_in;
 #[path = "../cli/stage.rs"]
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
