@@ -49,7 +49,7 @@ codes! {
     UnknownParameter "unknown-parameter" BAD_REQUEST "There is no such parameter";
     NeverExpires "never-expires" BAD_REQUEST "The time of the plan is not limited";
     Unauthenticated "unauthenticated" UNAUTHORIZED "A valid token is needed";
-    Forbidden "forbidden" FORBIDDEN "The token may not do this";
+    Forbidden "forbidden" FORBIDDEN "You may not do this";
     WrongPassword "wrong-password" FORBIDDEN "The password is wrong";
     NotFound "not-found" NOT_FOUND "There is nothing at this path";
     OperationNotFound "operation-not-found" NOT_FOUND "There is no such operation";
