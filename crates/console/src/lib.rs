@@ -18,6 +18,7 @@ mod images;
 mod inventory;
 mod launch;
 mod launches;
+mod list;
 mod live;
 mod me;
 mod operations;

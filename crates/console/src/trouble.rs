@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use crate::desk::Hub;
@@ -96,6 +96,15 @@ impl Trouble {
         html(status, &TroublePage { frame, trouble: self })
     }
 
+    /// In the place of a part that a page asks for once in a while. What does not answer at the moment is no news:
+    /// with an answer that browsers do not show, the page stays as it is and asks again.
+    pub(crate) fn part(self) -> Response {
+        if self.status.is_server_error() {
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        html(self.status, &TroublePart { trouble: self })
+    }
+
     /// A page for anybody.
     pub(crate) fn bare(self) -> Response {
         let status = self.status;
@@ -126,6 +135,12 @@ fn ended(text: &str) -> String {
 #[template(path = "trouble.html")]
 struct TroublePage {
     frame: Frame,
+    trouble: Trouble,
+}
+
+#[derive(Template)]
+#[template(path = "trouble_body.html")]
+struct TroublePart {
     trouble: Trouble,
 }
 
