@@ -33,6 +33,8 @@ mod theme;
 mod trouble;
 mod visitor;
 mod workflows;
+#[cfg(test)]
+mod world;
 
 pub use desk::{Console, ConsoleSettings};
 pub use router::router;

@@ -144,3 +144,27 @@ async fn event(api: &Api, operation: OperationId, seq: u32) -> Option<JournalEnt
         api.get(&format!("/operations/{operation}/journal?after={before}&limit=1")).await.ok()?;
     found.items.into_iter().next()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[tokio::test]
+    async fn what_was_read_once_is_not_asked_for_again() {
+        let world = World::new();
+        for _ in 0..3 {
+            world.submit().await;
+        }
+        let (api, mut known) = (world.api(), Known::default());
+        let mut look = async || {
+            let before = world.asked();
+            let now = Now::look(&world.desk, &api, &mut known).await.unwrap();
+            (now.latest.len(), now.events.len(), world.asked() - before)
+        };
+        assert_eq!(look().await, (3, 3, 3 + 3));
+        assert_eq!(look().await, (3, 3, 3));
+        world.submit().await;
+        assert_eq!(look().await, (4, 4, 3 + 1));
+    }
+}

@@ -35,13 +35,8 @@ impl Look {
         let of_operations = format!("{at}/operations?limit={OPERATIONS}");
         let (runtime, operations) = try_join!(runtime(api, id), api.get::<OperationPage>(&of_operations))?;
         let operations = operations.items;
-        let is_same = before.is_some_and(|before| before.runtime == runtime);
-        let is_over = operations.iter().all(|one| one.phase.is_final());
-        if let Some(before) = before
-            && is_same
-            && is_over
-            && before.operations == operations
-        {
+        let is_same = before.is_some_and(|before| before.is_of(&runtime, &operations));
+        if let Some(before) = before.filter(|_| is_same && is_over(&operations)) {
             return Ok(before.clone());
         }
         let of_events = format!("{at}/events?limit={EVENTS}");
@@ -61,6 +56,16 @@ impl Look {
         let (newest, events, parameters) = join!(newest, api.get::<RuntimeEvents>(&of_events), parameters);
         Ok(Look { newest, operations, events: events?.items, parameters, runtime })
     }
+
+    /// Whether this is what was seen.
+    fn is_of(&self, runtime: &Runtime, operations: &[Operation]) -> bool {
+        self.runtime == *runtime && self.operations == operations
+    }
+}
+
+/// What is over has no more events.
+fn is_over(operations: &[Operation]) -> bool {
+    operations.iter().all(|one| one.phase.is_final())
 }
 
 pub(super) async fn runtime(api: &Api, id: &str) -> Result<Runtime, Trouble> {
@@ -77,4 +82,44 @@ pub(super) async fn parameters(api: &Api, runtime: &Runtime) -> Option<Map<Strin
 pub(super) fn progress(detail: &OperationDetail) -> (usize, usize) {
     let is_over = |state: StepState| matches!(state, StepState::Done | StepState::Skipped);
     (detail.steps.iter().filter(|step| is_over(step.state)).count(), detail.steps.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use doors::wire::{Phase, RuntimeState};
+    use serde_json::json;
+
+    use super::*;
+
+    fn look(phase: &str) -> Look {
+        let runtime = json!({
+            "instanceID": "i", "runtimeID": "r", "globalAccountID": "g", "subAccountID": "s", "region": "eu",
+            "subAccountRegion": "", "shootName": "", "serviceClassID": "c", "serviceClassName": "c",
+            "servicePlanID": "p", "servicePlanName": "p", "provider": "azure", "userID": "", "status": {
+                "createdAt": "2026-01-01T00:00:00Z", "modifiedAt": "2026-01-01T00:00:00Z", "state": "succeeded"},
+        });
+        let operation = json!({
+            "id": "01a1e3ec-17ab-7170-9e88-9f6a32315443", "workflow": "w", "tenant": "g", "phase": phase,
+            "created_at": "2026-01-01T00:00:00Z", "deadline_at": "2026-01-02T00:00:00Z",
+        });
+        Look {
+            runtime: serde_json::from_value(runtime).unwrap(),
+            newest: None,
+            operations: vec![serde_json::from_value(operation).unwrap()],
+            events: Vec::new(),
+            parameters: Map::new(),
+        }
+    }
+
+    #[test]
+    fn only_what_is_over_and_the_same_is_not_asked_for_again() {
+        let seen = look("succeeded");
+        assert!(seen.is_of(&seen.runtime, &seen.operations) && is_over(&seen.operations));
+        assert!(!is_over(&look("waiting").operations));
+        let mut changed = look("succeeded");
+        changed.runtime.status.state = RuntimeState::Suspended;
+        assert!(!seen.is_of(&changed.runtime, &seen.operations));
+        changed.operations[0].phase = Phase::Failed;
+        assert!(!seen.is_of(&seen.runtime, &changed.operations) && !seen.is_of(&seen.runtime, &[]));
+    }
 }
