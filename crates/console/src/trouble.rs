@@ -149,3 +149,15 @@ struct TroublePart {
 struct BareTrouble {
     trouble: Trouble,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_says_what_is_gone_and_nothing_about_who_does_not_answer() {
+        let silent = Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", "It does not answer.");
+        assert_eq!(silent.part().status(), StatusCode::NO_CONTENT);
+        assert_eq!(Trouble::missing("runtime").part().status(), StatusCode::NOT_FOUND);
+    }
+}

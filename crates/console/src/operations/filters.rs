@@ -116,6 +116,8 @@ fn moment(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use axum::extract::Query;
+
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Filters {
@@ -130,6 +132,13 @@ mod tests {
         assert!(filters.has("stuck") && !filters.has("odd"));
         assert_eq!(filters.asked().unwrap(), "?phase=paused%2Cstuck%2Cfailed");
         assert!(!filters.is_narrow() && !filters.is_none());
+    }
+
+    #[test]
+    fn boxes_with_one_name_are_all_read_from_an_address() {
+        let address = "/console/operations?phase=stuck&phase=paused&tenant=a%20b".parse().unwrap();
+        let Query(filters) = Query::<Filters>::try_from_uri(&address).unwrap();
+        assert_eq!((filters.phase.as_str(), filters.tenant.as_str()), ("paused,stuck", "a b"));
     }
 
     #[test]
