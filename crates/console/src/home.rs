@@ -10,13 +10,15 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 
+use crate::api::Api;
 use crate::desk::Desk;
 use crate::flash::see_other;
 use crate::frame::{Frame, Section, page};
-use crate::live::{About, Picture, stream};
+use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::Icon;
+use crate::trouble::Trouble;
 use crate::visitor::Visitor;
-use now::Now;
+use now::{Known, Now};
 use try_it::Offers;
 
 pub(crate) fn routes() -> Router<Desk> {
@@ -40,7 +42,7 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     if !visitor.may_look() {
         return see_other("/console/launches");
     }
-    match Now::look(&desk, &visitor.api).await {
+    match Now::look(&desk, &visitor.api, &mut Known::default()).await {
         Ok(now) => {
             let frame = Frame::new(&desk, &visitor, Section::Home, "Home");
             let offers = Offers::new(&desk, &visitor);
@@ -51,13 +53,18 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
 }
 
 async fn live(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    let (drawn_by, api) = (Desk::clone(&desk), visitor.api.clone());
-    let draw = move || {
-        let (desk, api) = (Desk::clone(&drawn_by), api.clone());
-        async move {
-            let html = Now::look(&desk, &api).await?.render().unwrap_or_default();
-            Ok(Picture { html, is_last: false })
-        }
-    };
-    stream(&desk, &visitor, About::Everything, draw)
+    let page = Open { desk: Desk::clone(&desk), api: visitor.api.clone(), known: Known::default() };
+    stream(&desk, &visitor, About::Everything, page)
+}
+
+struct Open {
+    desk: Desk,
+    api: Api,
+    known: Known,
+}
+
+impl OpenPage for Open {
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        Ok(Picture::of(&Now::look(&self.desk, &self.api, &mut self.known).await?))
+    }
 }

@@ -9,11 +9,12 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::desk::Desk;
+use crate::list::now;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/inventory", get(list::list))
-        .route("/console/inventory/now", get(list::now))
+        .route("/console/inventory/now", get(now::<filter::Filters>))
         .route("/console/inventory.csv", get(list::csv))
         .route("/console/inventory/{id}/terminate", post(terminate::terminate))
 }

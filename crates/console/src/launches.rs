@@ -11,11 +11,12 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::desk::Desk;
+use crate::list::live;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/launches", get(list::list))
-        .route("/console/launches/live", get(list::live))
+        .route("/console/launches/live", get(live::<list::Filters>))
         .route("/console/launches/{id}", get(show::show))
         .route("/console/launches/{id}/live", get(show::live))
         .route("/console/launches/{id}/machines.csv", get(show::machines))

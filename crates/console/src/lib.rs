@@ -18,6 +18,7 @@ mod images;
 mod inventory;
 mod launch;
 mod launches;
+mod list;
 mod live;
 mod me;
 mod operations;
@@ -32,6 +33,8 @@ mod theme;
 mod trouble;
 mod visitor;
 mod workflows;
+#[cfg(test)]
+mod world;
 
 pub use desk::{Console, ConsoleSettings};
 pub use router::router;

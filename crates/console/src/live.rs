@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::time::Duration;
 
+use askama::Template;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -15,6 +16,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::desk::Desk;
+use crate::frame::html;
 use crate::trouble::Trouble;
 use crate::visitor::{Visitor, look_up};
 
@@ -36,6 +38,26 @@ pub(crate) struct Picture {
     pub(crate) html: String,
     /// Nothing will change any more.
     pub(crate) is_last: bool,
+}
+
+impl Picture {
+    /// Of something that may change again.
+    pub(crate) fn of(part: &impl Template) -> Picture {
+        Picture { html: part.render().unwrap_or_default(), is_last: false }
+    }
+}
+
+/// A page that somebody has open, and what it keeps from one picture to the next.
+pub(crate) trait OpenPage: Send + 'static {
+    fn draw(&mut self) -> impl Future<Output = Result<Picture, Trouble>> + Send;
+}
+
+/// The changing part alone, for pages that ask for it once in a while.
+pub(crate) fn part(drawn: Result<impl Template, Trouble>) -> Response {
+    match drawn {
+        Ok(part) => html(StatusCode::OK, &part),
+        Err(trouble) => trouble.part(),
+    }
 }
 
 /// What wakes a stream.
@@ -77,11 +99,11 @@ impl Bell {
     }
 }
 
-struct Stream<Draw> {
+struct Stream<Page> {
     desk: Desk,
     digest: String,
     bell: Bell,
-    draw: Draw,
+    page: Page,
     sent: Option<String>,
     closes_at: Timestamp,
     checked_at: Timestamp,
@@ -89,11 +111,7 @@ struct Stream<Draw> {
 }
 
 /// Answers with a stream of pictures, each only when it differs from the one before.
-pub(crate) fn stream<Draw, Drawing>(desk: &Desk, visitor: &Visitor, about: About, draw: Draw) -> Response
-where
-    Draw: FnMut() -> Drawing + Send + 'static,
-    Drawing: Future<Output = Result<Picture, Trouble>> + Send,
-{
+pub(crate) fn stream(desk: &Desk, visitor: &Visitor, about: About, page: impl OpenPage) -> Response {
     let bell = match about {
         About::Operation(id) => desk.inside.watch(id).map(Bell::One),
         About::Everything => Some(Bell::All(desk.inside.engine().feed().watch())),
@@ -104,7 +122,7 @@ where
         desk: Desk::clone(desk),
         digest: visitor.digest.clone(),
         bell,
-        draw,
+        page,
         sent: None,
         closes_at: now.plus(LIFE),
         checked_at: now,
@@ -127,11 +145,7 @@ fn gone() -> Event {
     Event::default().event("signed-out").data("bye")
 }
 
-impl<Draw, Drawing> Stream<Draw>
-where
-    Draw: FnMut() -> Drawing,
-    Drawing: Future<Output = Result<Picture, Trouble>>,
-{
+impl<Page: OpenPage> Stream<Page> {
     async fn next(&mut self) -> Option<Event> {
         if self.is_over {
             return None;
@@ -145,7 +159,7 @@ where
                 return Some(gone());
             }
             // What cannot be drawn now is drawn later; the page stays as it is.
-            let Ok(picture) = (self.draw)().await else {
+            let Ok(picture) = self.page.draw().await else {
                 self.sent.get_or_insert_default();
                 continue;
             };

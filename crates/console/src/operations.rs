@@ -19,11 +19,12 @@ use axum::routing::{get, post};
 use doors::wire::Verb;
 
 use crate::desk::Desk;
+use crate::list::live;
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/operations", get(list::list))
-        .route("/console/operations/live", get(list::live))
+        .route("/console/operations/live", get(live::<filters::Filters>))
         .route("/console/operations/{id}", get(show::show))
         .route("/console/operations/{id}/live", get(show::live))
         .route("/console/operations/{id}/json", get(download::json))

@@ -10,7 +10,7 @@ mod when;
 
 pub(crate) use chip::{Chip, Tone};
 pub(crate) use icon::Icon;
-pub(crate) use pager::Pager;
+pub(crate) use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, Words};
 pub(crate) use patches::{Patches, appended};
 pub(crate) use prose::Prose;
 pub(crate) use resource::Resource;

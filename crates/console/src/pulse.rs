@@ -7,6 +7,7 @@ use std::time::Duration;
 use doors::{Inside, Meter};
 use engine::store::Stats;
 use engine::{OperationId, Timestamp};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 const EVERY: Duration = Duration::from_secs(30);
@@ -38,7 +39,7 @@ impl Pulse {
     pub(crate) fn start(inside: &Inside, meter: Arc<Meter>) -> Pulse {
         let pulse = Pulse { kept: Arc::default() };
         tokio::spawn(pulse.clone().keep_sampling(inside.clone(), meter));
-        tokio::spawn(pulse.clone().keep_listening(inside.clone()));
+        tokio::spawn(pulse.clone().keep_listening(inside.clone(), inside.engine().feed().watch()));
         pulse
     }
 
@@ -73,8 +74,7 @@ impl Pulse {
         }
     }
 
-    async fn keep_listening(self, inside: Inside) {
-        let mut news = inside.engine().feed().watch();
+    async fn keep_listening(self, inside: Inside, mut news: Receiver<(OperationId, u32)>) {
         loop {
             let heard = tokio::select! {
                 () = inside.closing().cancelled() => return,

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::api::Answer;
 use crate::desk::Desk;
+use crate::list::now;
 use crate::parts::{Chip, Icon, Tone};
 use crate::trouble::Trouble;
 
@@ -27,7 +28,8 @@ const AT_ONCE: (HeaderName, HeaderValue) =
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/serverless", get(list::list))
-        .route("/console/serverless/rows", get(list::rows))
+        // OpenNebula tells nobody when something changes.
+        .route("/console/serverless/rows", get(now::<list::Filters>))
         .route("/console/serverless/new", get(new::form).post(new::create))
         .route("/console/serverless/operations/{id}", get(operation::show))
         .route("/console/serverless/operations/{id}/live", get(operation::live))

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::http::StatusCode;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use crate::desk::Hub;
@@ -96,6 +96,15 @@ impl Trouble {
         html(status, &TroublePage { frame, trouble: self })
     }
 
+    /// In the place of a part that a page asks for once in a while. What does not answer at the moment is no news:
+    /// with an answer that browsers do not show, the page stays as it is and asks again.
+    pub(crate) fn part(self) -> Response {
+        if self.status.is_server_error() {
+            return StatusCode::NO_CONTENT.into_response();
+        }
+        html(self.status, &TroublePart { trouble: self })
+    }
+
     /// A page for anybody.
     pub(crate) fn bare(self) -> Response {
         let status = self.status;
@@ -137,6 +146,12 @@ struct TroublePage {
 }
 
 #[derive(Template)]
+#[template(path = "trouble_body.html")]
+struct TroublePart {
+    trouble: Trouble,
+}
+
+#[derive(Template)]
 #[template(path = "trouble_bare.html")]
 struct BareTrouble {
     trouble: Trouble,
@@ -153,5 +168,12 @@ mod tests {
         assert_eq!(line, "This needs the role admin. An administrator can grant it.");
         assert_eq!(said("name: it is too long").line(), "name: it is too long.");
         assert_eq!(said("a-reader is not known!").line(), "a-reader is not known!");
+    }
+
+    #[test]
+    fn a_part_says_what_is_gone_and_nothing_about_who_does_not_answer() {
+        let silent = Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", "It does not answer.");
+        assert_eq!(silent.part().status(), StatusCode::NO_CONTENT);
+        assert_eq!(Trouble::missing("runtime").part().status(), StatusCode::NOT_FOUND);
     }
 }

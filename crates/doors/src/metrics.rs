@@ -1,5 +1,7 @@
 //! What machines watch. Labels come from code and from the routes, never from callers, so that they are few.
 
+use std::collections::HashMap;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -22,6 +24,8 @@ use crate::hall::Shared;
 
 /// However often somebody scrapes, the database counts only this often.
 const COUNTED: Duration = Duration::from_secs(2);
+const RESULTS: [StepResult; 5] =
+    [StepResult::Done, StepResult::Skipped, StepResult::Waited, StepResult::Retried, StepResult::Failed];
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -71,6 +75,8 @@ pub struct Meter {
     store_commits: Counter,
     store_writes: Counter,
     step_duration: Histograms<StepLabels>,
+    /// The same, which a histogram does not tell.
+    calls: std::sync::Mutex<HashMap<StepLabels, (u64, Duration)>>,
     operations_finished: Family<FinishedLabels, Counter>,
     operation_duration: Histograms<WorkflowLabel>,
     http_requests: Family<RequestLabels, Counter>,
@@ -100,6 +106,7 @@ impl Meter {
             step_duration: Family::new_with_constructor(|| {
                 Histogram::new(exponential_buckets(0.001, 4.0, 9))
             }),
+            calls: std::sync::Mutex::default(),
             operations_finished: Family::default(),
             // 0.1 s to a day.
             operation_duration: Family::new_with_constructor(|| {
@@ -162,6 +169,20 @@ impl Meter {
         self.finished.load(Ordering::Relaxed)
     }
 
+    /// The calls of a step by this process: how they ended, how many ended like that, and how long those took.
+    pub(crate) fn calls(
+        &self,
+        workflow: &'static str,
+        step: &'static str,
+    ) -> Vec<(StepResult, u64, Duration)> {
+        let kept = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |result: StepResult| {
+            let labels = StepLabels { workflow, step, result: result.as_str() };
+            kept.get(&labels).map(|(count, took)| (result, *count, *took))
+        };
+        RESULTS.into_iter().filter_map(of).collect()
+    }
+
     /// Everything counted so far, in the `OpenMetrics` text format.
     pub fn encode(&self) -> String {
         let mut text = String::new();
@@ -221,6 +242,10 @@ impl Observer for Meter {
     fn step_ran(&self, workflow: &'static str, step: &'static str, result: StepResult, took: Duration) {
         let labels = StepLabels { workflow, step, result: result.as_str() };
         self.step_duration.get_or_create(&labels).observe(took.as_secs_f64());
+        let mut kept = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, total) = kept.entry(labels).or_default();
+        *count += 1;
+        *total = total.saturating_add(took);
     }
 
     fn finished(&self, workflow: &'static str, phase: Phase, took: Duration) {

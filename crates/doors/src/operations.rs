@@ -1,5 +1,6 @@
 //! The operations door: submit, list, show, watch, explain, and ask for something.
 
+pub(crate) mod calls;
 pub(crate) mod control;
 pub(crate) mod explain;
 mod explanation;

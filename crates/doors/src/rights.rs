@@ -24,7 +24,7 @@ pub enum Needs {
     Role(Role),
 }
 
-pub static RIGHTS: [Right; 47] = {
+pub static RIGHTS: [Right; 48] = {
     use Needs::{Nothing, ReaderUnlessPublic};
     const LAUNCHER: Needs = Needs::Role(Role::Launcher);
     const READER: Needs = Needs::Role(Role::Reader);
@@ -43,6 +43,7 @@ pub static RIGHTS: [Right; 47] = {
         change(Method::POST, "/operations/{id}/retry", OPERATOR, "operation.retry"),
         look("/workflows", READER),
         look("/workflows/{name}", READER),
+        look("/workflows/{name}/calls", READER),
         change(Method::POST, "/signals/{key}", OPERATOR, "signal.send"),
         look("/runtimes", READER),
         look("/runtimes/{id}", READER),

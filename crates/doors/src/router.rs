@@ -71,6 +71,7 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(operations::signal::signal))
         .routes(routes!(operations::plan::list_workflows))
         .routes(routes!(operations::plan::get_workflow))
+        .routes(routes!(operations::calls::get_workflow_calls))
         .routes(routes!(runtimes::list::list_runtimes))
         .routes(routes!(runtimes::get::get_runtime))
         .routes(routes!(runtimes::operations::list_runtime_operations))

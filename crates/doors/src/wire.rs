@@ -38,7 +38,7 @@ pub use runtime::{
     RuntimeStatus, Started,
 };
 pub use upkeep::{Key, KeyList, Setting, SettingList, System, SystemList, SystemState};
-pub use workflow::{Workflow, WorkflowList, WorkflowStep};
+pub use workflow::{StepCalls, StepHealth, Workflow, WorkflowCalls, WorkflowList, WorkflowStep};
 
 /// A moment, written as RFC 3339 in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]

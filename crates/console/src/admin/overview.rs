@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::Response;
 use doors::wire::{System, SystemList, SystemState};
 use engine::Role;
@@ -10,7 +9,8 @@ use engine::Role;
 use super::Tab;
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
+use crate::frame::{Frame, Section, page};
+use crate::live::part;
 use crate::parts::{Chip, Icon, Tone, When};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -53,11 +53,8 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response
     }
 }
 
-pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match look(&visitor.api).await {
-        Ok(now) => html(StatusCode::OK, &now),
-        Err(trouble) => trouble.page(&desk, &visitor),
-    }
+pub(super) async fn now(visitor: Visitor) -> Response {
+    part(look(&visitor.api).await)
 }
 
 async fn look(api: &Api) -> Result<Now, Trouble> {

@@ -5,7 +5,10 @@ use std::time::Duration;
 use askama::Template;
 use axum::http::StatusCode;
 use doors::wire::{JournalEntry, JournalPage, Operation, OperationPage};
+use engine::OperationId;
 use engine::store::{STATS_COUNT_MAX, Stats};
+use futures_util::future::join_all;
+use tokio::try_join;
 
 use super::chart::Chart;
 use crate::api::Api;
@@ -39,22 +42,28 @@ struct Count {
     tone: &'static str,
 }
 
+#[derive(Clone)]
 struct Happened {
-    operation: String,
+    operation: OperationId,
     entry: JournalEntry,
 }
 
+/// The last events, as far as they were read. What has happened does not change.
+#[derive(Default)]
+pub(super) struct Known(Vec<Happened>);
+
 impl Now {
-    pub(super) async fn look(desk: &Hub, api: &Api) -> Result<Now, Trouble> {
-        let latest: OperationPage = api.get(&format!("/operations?limit={SHOWN}")).await?;
-        let held: OperationPage = api.get(&format!("/operations?phase=stuck,paused&limit={SHOWN}")).await?;
+    pub(super) async fn look(desk: &Hub, api: &Api, known: &mut Known) -> Result<Now, Trouble> {
         let since = desk.inside.engine().now().minus(DAY).to_string();
         let failures = path::query([("created_after", since.as_str())]);
-        let failed: OperationPage =
-            api.get(&format!("/operations{failures}&phase=failed,undone&limit={FAILURES_MAX}")).await?;
-        let stats = desk.inside.engine().stats().await.map_err(|error| {
-            Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", error.to_string())
-        })?;
+        let paths = [
+            format!("/operations?limit={SHOWN}"),
+            format!("/operations?phase=stuck,paused&limit={SHOWN}"),
+            format!("/operations{failures}&phase=failed,undone&limit={FAILURES_MAX}"),
+        ];
+        let [latest, held, failed] = paths.each_ref().map(|path| api.get::<OperationPage>(path));
+        let events = async { Ok(known.read_on(desk.pulse.events(), api).await) };
+        let (latest, held, failed, stats, events) = try_join!(latest, held, failed, stats(desk), events)?;
         let samples = desk.pulse.samples();
         Ok(Now {
             counts: counts(&stats, &failed),
@@ -62,7 +71,7 @@ impl Now {
             held: held.items,
             failed: failed.items.into_iter().take(SHOWN).collect(),
             latest: latest.items,
-            events: events(desk, api).await,
+            events,
         })
     }
 
@@ -107,14 +116,55 @@ fn counts(stats: &Stats, failed: &OperationPage) -> [Count; 4] {
     ]
 }
 
-async fn events(desk: &Hub, api: &Api) -> Vec<Happened> {
-    let mut events = Vec::new();
-    for (id, seq) in desk.pulse.events() {
-        let before = seq.saturating_sub(1);
-        let path = format!("/operations/{id}/journal?after={before}&limit=1");
-        // It may be forgotten already.
-        let Ok(found) = api.get::<JournalPage>(&path).await else { continue };
-        events.extend(found.items.into_iter().map(|entry| Happened { operation: id.to_string(), entry }));
+async fn stats(desk: &Hub) -> Result<Stats, Trouble> {
+    let counted = desk.inside.engine().stats().await;
+    counted.map_err(|error| Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", error.to_string()))
+}
+
+impl Known {
+    /// These events, of which only those are asked for that are new.
+    async fn read_on(&mut self, wanted: Vec<(OperationId, u32)>, api: &Api) -> Vec<Happened> {
+        let known = &self.0;
+        let read = wanted.into_iter().map(|(operation, seq)| async move {
+            let mut known = known.iter();
+            match known.find(|one| one.operation == operation && one.entry.seq == seq) {
+                Some(known) => Some(known.clone()),
+                // It may be forgotten already.
+                None => event(api, operation, seq).await.map(|entry| Happened { operation, entry }),
+            }
+        });
+        self.0 = join_all(read).await.into_iter().flatten().collect();
+        self.0.clone()
     }
-    events
+}
+
+async fn event(api: &Api, operation: OperationId, seq: u32) -> Option<JournalEntry> {
+    let before = seq.saturating_sub(1);
+    let found: JournalPage =
+        api.get(&format!("/operations/{operation}/journal?after={before}&limit=1")).await.ok()?;
+    found.items.into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[tokio::test]
+    async fn what_was_read_once_is_not_asked_for_again() {
+        let world = World::new();
+        for _ in 0..3 {
+            world.submit().await;
+        }
+        let (api, mut known) = (world.api(), Known::default());
+        let mut look = async || {
+            let before = world.asked();
+            let now = Now::look(&world.desk, &api, &mut known).await.unwrap();
+            (now.latest.len(), now.events.len(), world.asked() - before)
+        };
+        assert_eq!(look().await, (3, 3, 3 + 3));
+        assert_eq!(look().await, (3, 3, 3));
+        world.submit().await;
+        assert_eq!(look().await, (4, 4, 3 + 1));
+    }
 }

@@ -2,23 +2,21 @@
 
 use askama::Template;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use doors::launch::images::{Image, ImageList};
 use serde::Deserialize;
 
-use crate::api::{Api, LAUNCH};
+use crate::api::LAUNCH;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
+use crate::frame::{Frame, Section, page};
 use crate::launch::field::sentence;
 use crate::launch::image::title;
 use crate::launches::view::{stage, when};
+use crate::list::{Filtered, Place};
 use crate::parts::{Chip, Icon, Pager, Tone};
-use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
-const AT: &str = "/console/images";
 const SHOWN: u64 = 25;
 const STATUSES: [(&str, &str); 3] =
     [("success", "ready"), ("building", "being built"), ("failure", "failed")];
@@ -27,18 +25,10 @@ const STATUSES: [(&str, &str); 3] =
 #[serde(default)]
 pub(super) struct Filters {
     status: String,
-    cursor: Option<String>,
+    cursor: String,
 }
 
 impl Filters {
-    fn offset(&self) -> u64 {
-        self.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0)
-    }
-
-    fn query(&self) -> String {
-        path::query([("status", &*self.status), ("cursor", self.cursor.as_deref().unwrap_or_default())])
-    }
-
     fn fits(&self, image: &Image) -> bool {
         let status = image.status.as_deref().unwrap_or_default();
         match self.status.as_str() {
@@ -54,14 +44,12 @@ impl Filters {
 struct List {
     frame: Frame,
     filters: Filters,
-    may_launch: bool,
     rows: Rows,
 }
 
-/// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "images/rows.html")]
-struct Rows {
+pub(super) struct Rows {
     rows: Vec<Image>,
     is_filtered: bool,
     may_launch: bool,
@@ -73,32 +61,35 @@ pub(super) async fn list(
     visitor: Visitor,
     Query(filters): Query<Filters>,
 ) -> Response {
-    let may_launch = visitor.may_launch();
-    match rows(&visitor.api, &filters, may_launch).await {
+    match filters.rows(&visitor).await {
         Ok(rows) => {
             let frame = Frame::new(&desk, &visitor, Section::Images, "Images");
-            page(&visitor, &List { frame, filters, may_launch, rows })
+            page(&visitor, &List { frame, filters, rows })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-/// `GET /console/images/now`: the list alone, as it is now.
-pub(super) async fn now(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match rows(&visitor.api, &filters, visitor.may_launch()).await {
-        Ok(rows) => html(StatusCode::OK, &rows),
-        Err(trouble) => trouble.status.into_response(),
-    }
-}
+impl Filtered for Filters {
+    const AT: &'static str = "/console/images";
+    type Rows = Rows;
 
-async fn rows(api: &Api, filters: &Filters, may_launch: bool) -> Result<Rows, Trouble> {
-    let offset = filters.offset();
-    let found: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}&offset={offset}")).await?;
-    let next = Some(offset + SHOWN).filter(|next| *next < found.metadata.total).map(|next| next.to_string());
-    let kept = [("status", filters.status.as_str())];
-    let pager = Pager::new(AT, &kept, filters.cursor.as_deref(), next.as_deref());
-    let rows = found.data.into_iter().filter(|image| filters.fits(image)).collect();
-    Ok(Rows { rows, is_filtered: !filters.status.is_empty(), may_launch, pager })
+    fn kept(&self) -> Vec<(&'static str, &str)> {
+        vec![("status", &self.status)]
+    }
+
+    fn cursor(&self) -> (&'static str, &str) {
+        ("cursor", &self.cursor)
+    }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        let place = Place::new(&self.cursor, SHOWN);
+        let at = format!("{LAUNCH}/images?limit={SHOWN}&offset={}", place.offset);
+        let found: ImageList = visitor.api.get(&at).await?;
+        let pager = self.pager(place.next(found.metadata.total).as_deref());
+        let rows = found.data.into_iter().filter(|image| self.fits(image)).collect();
+        Ok(Rows { rows, is_filtered: !self.is_none(), may_launch: visitor.may_launch(), pager })
+    }
 }
 
 fn chip(image: &Image) -> Chip {
@@ -154,7 +145,7 @@ mod tests {
 
     #[test]
     fn whatever_is_not_over_is_being_built() {
-        let building = Filters { status: "building".into(), cursor: None };
+        let building = Filters { status: "building".into(), cursor: String::new() };
         assert!(building.fits(&image("uploading", "aws")) && !building.fits(&image("success", "aws")));
     }
 }

@@ -22,22 +22,10 @@ pub(super) struct Filters {
     pub(super) region: String,
     pub(super) launch: String,
     pub(super) text: String,
-    pub(super) cursor: Option<String>,
+    pub(super) cursor: String,
 }
 
 impl Filters {
-    pub(super) fn kept(&self) -> [(&str, &str); 4] {
-        [("state", &self.state), ("region", &self.region), ("launch", &self.launch), ("text", &self.text)]
-    }
-
-    pub(super) fn query(&self) -> String {
-        path::query(self.kept().into_iter().chain([("cursor", self.cursor.as_deref().unwrap_or_default())]))
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.kept().iter().all(|(_, value)| value.trim().is_empty())
-    }
-
     fn fits(&self, item: &InventoryItem) -> bool {
         let is = |wanted: &str, found: Option<&str>| {
             let wanted = wanted.trim();
@@ -79,7 +67,7 @@ pub(super) struct Found {
 
 /// A page of machines that fit.
 pub(super) async fn find(api: &Api, filters: &Filters) -> Result<Found, Trouble> {
-    let mut after = filters.cursor.clone().filter(|cursor| cursor.parse::<i64>().is_ok());
+    let mut after = Some(filters.cursor.clone()).filter(|cursor| cursor.parse::<i64>().is_ok());
     let mut items = Vec::new();
     for _ in 0..LOOKS_MAX {
         let query =

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::{Query, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use doors::launch::inventory::list::InventoryItem;
@@ -11,14 +10,14 @@ use engine::Role;
 use super::filter::{Filters, find};
 use super::sheet;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
+use crate::frame::{Frame, Section, page};
 use crate::launch::place::REGIONS;
 use crate::launches::view::{is_gone, login, machine, stage, when};
+use crate::list::Filtered;
 use crate::parts::Pager;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
-pub(super) const AT: &str = "/console/inventory";
 const STATES: [(&str, &str); 7] = [
     ("there", "not terminated"),
     ("pending", "pending"),
@@ -37,10 +36,9 @@ struct List {
     rows: Rows,
 }
 
-/// The part of the page that changes.
 #[derive(Template)]
 #[template(path = "inventory/rows.html")]
-struct Rows {
+pub(super) struct Rows {
     rows: Vec<Row>,
     is_filtered: bool,
     has_more: bool,
@@ -66,21 +64,12 @@ pub(super) async fn list(
     visitor: Visitor,
     Query(filters): Query<Filters>,
 ) -> Response {
-    match rows(&visitor, &filters).await {
+    match filters.rows(&visitor).await {
         Ok(rows) => {
             let frame = Frame::new(&desk, &visitor, Section::Inventory, "Inventory");
             page(&visitor, &List { frame, filters, rows })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
-    }
-}
-
-/// `GET /console/inventory/now`: the table alone, as it is now.
-pub(super) async fn now(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
-    match rows(&visitor, &filters).await {
-        Ok(rows) => html(StatusCode::OK, &rows),
-        // The page stays as it is, and looks again.
-        Err(trouble) => trouble.status.into_response(),
     }
 }
 
@@ -101,18 +90,36 @@ pub(super) async fn csv(
     }
 }
 
-async fn rows(visitor: &Visitor, filters: &Filters) -> Result<Rows, Trouble> {
-    let found = find(&visitor.api, filters).await?;
-    let pager = Pager::new(AT, &filters.kept(), filters.cursor.as_deref(), found.next.as_deref());
-    let launches = visitor.may_launch();
-    Ok(Rows {
-        rows: found.items.into_iter().map(row).collect(),
-        is_filtered: !filters.is_empty(),
-        has_more: found.next.is_some(),
-        rights: Rights { launches, terminates: launches || visitor.is(Role::Operator) },
-        word: visitor.word.clone(),
-        pager,
-    })
+impl Filtered for Filters {
+    const AT: &'static str = "/console/inventory";
+    type Rows = Rows;
+
+    fn kept(&self) -> Vec<(&'static str, &str)> {
+        let Filters { state, region, launch, text, .. } = self;
+        vec![
+            ("state", state.trim()),
+            ("region", region.trim()),
+            ("launch", launch.trim()),
+            ("text", text.trim()),
+        ]
+    }
+
+    fn cursor(&self) -> (&'static str, &str) {
+        ("cursor", &self.cursor)
+    }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        let found = find(&visitor.api, self).await?;
+        let launches = visitor.may_launch();
+        Ok(Rows {
+            is_filtered: !self.is_none(),
+            has_more: found.next.is_some(),
+            rights: Rights { launches, terminates: launches || visitor.is(Role::Operator) },
+            word: visitor.word.clone(),
+            pager: self.pager(found.next.as_deref()),
+            rows: found.items.into_iter().map(row).collect(),
+        })
+    }
 }
 
 fn row(item: InventoryItem) -> Row {

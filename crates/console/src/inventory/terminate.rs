@@ -3,7 +3,6 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::list::AT;
 use crate::api::LAUNCH;
 use crate::desk::Desk;
 use crate::fields::Fields;
@@ -12,6 +11,8 @@ use crate::frame::Section;
 use crate::launches::ask;
 use crate::path;
 use crate::visitor::Visitor;
+
+const AT: &str = "/console/inventory";
 
 pub(super) async fn terminate(
     State(desk): State<Desk>,

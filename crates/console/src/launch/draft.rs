@@ -181,6 +181,7 @@ mod tests {
             );
             let read = Draft::read(&fields(&sent));
             assert_eq!(read.hidden(None), draft.hidden(None), "{shown:?}");
+            assert_eq!(read.users, draft.users, "{shown:?}");
         }
     }
 

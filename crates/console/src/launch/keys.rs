@@ -14,7 +14,8 @@ use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
-use crate::parts::Pager;
+use crate::list::Place;
+use crate::parts::{NEWEST_FIRST, Pager};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -22,8 +23,9 @@ const AT: &str = "/console/launch/keys";
 const SHOWN: u64 = 50;
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct Asked {
-    cursor: Option<String>,
+    cursor: String,
 }
 
 #[derive(Template)]
@@ -52,7 +54,7 @@ impl Keys {
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor, Query(asked): Query<Asked>) -> Response {
-    match draw(&desk, &visitor, asked.cursor, Fields::default(), None).await {
+    match draw(&desk, &visitor, &asked.cursor, Fields::default(), None).await {
         Ok(keys) => page(&visitor, &keys),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
@@ -61,15 +63,16 @@ pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor, Query(asked
 async fn draw(
     desk: &Hub,
     visitor: &Visitor,
-    cursor: Option<String>,
+    cursor: &str,
     typed: Fields,
     trouble: Option<Trouble>,
 ) -> Result<Keys, Trouble> {
-    let offset: u64 = cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
-    let found: PubkeyList =
-        visitor.api.get(&format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={offset}")).await?;
-    let next = Some(offset + SHOWN).filter(|next| *next < found.metadata.total).map(|next| next.to_string());
-    let pager = Pager::new(AT, &[], cursor.as_deref(), next.as_deref());
+    let place = Place::new(cursor, SHOWN);
+    let at = format!("{LAUNCH}/pubkeys?limit={SHOWN}&offset={}", place.offset);
+    let found: PubkeyList = visitor.api.get(&at).await?;
+    let first = (!cursor.is_empty()).then(|| AT.to_owned());
+    let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
+    let pager = Pager::new(NEWEST_FIRST, first, next);
     let frame = Frame::new(desk, visitor, Section::Launches, "Public keys");
     Ok(Keys { frame, keys: found.data, pager, may_change: visitor.may_launch(), typed, trouble })
 }
@@ -82,7 +85,7 @@ pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
         Err(trouble) => trouble,
     };
-    match draw(&desk, &visitor, None, fields, Some(trouble)).await {
+    match draw(&desk, &visitor, "", fields, Some(trouble)).await {
         Ok(keys) => html(StatusCode::UNPROCESSABLE_ENTITY, &keys),
         Err(trouble) => trouble.page(&desk, &visitor),
     }

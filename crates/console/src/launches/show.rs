@@ -16,7 +16,7 @@ use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};
 use crate::inventory::sheet;
 use crate::launch::field::sentence;
-use crate::live::{About, Picture, stream};
+use crate::live::{About, OpenPage, Picture, stream};
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -80,16 +80,20 @@ pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         Err(trouble) => return trouble.page(&desk, &visitor),
     };
     let about = about.map_or(About::Everything, |operation| About::Operation(OperationId(operation)));
-    let looks = visitor.clone();
-    let draw = move || {
-        let (visitor, id) = (looks.clone(), id.clone());
-        async move {
-            // It may begin again at any time, in another window.
-            let html = now(&visitor, &id).await?.render().unwrap_or_default();
-            Ok(Picture { html, is_last: false })
-        }
-    };
-    stream(&desk, &visitor, about, draw)
+    let page = Open { visitor: visitor.clone(), id };
+    stream(&desk, &visitor, about, page)
+}
+
+struct Open {
+    visitor: Visitor,
+    id: String,
+}
+
+impl OpenPage for Open {
+    /// None is the last: it may begin again at any time, in another window.
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        Ok(Picture::of(&now(&self.visitor, &self.id).await?))
+    }
 }
 
 /// `GET /console/launches/{id}/machines.csv`

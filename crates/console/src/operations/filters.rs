@@ -1,9 +1,11 @@
 //! Which operations are wanted, as it is in the address.
 
+use serde::Deserialize;
 use time::PrimitiveDateTime;
 use time::macros::format_description;
 
 use crate::fields::Fields;
+use crate::list::Filtered;
 use crate::path;
 
 pub(super) const AT: &str = "/console/operations";
@@ -27,9 +29,11 @@ const QUICK: [(&str, &str); 4] = [
     ("Failed", "failed,undone"),
 ];
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<(String, String)>")]
 pub(super) struct Filters {
-    pub(super) phases: Vec<String>,
+    /// Those that are wanted, with commas between them.
+    pub(super) phase: String,
     pub(super) workflow: String,
     pub(super) tenant: String,
     pub(super) resource: String,
@@ -45,14 +49,14 @@ pub(super) struct Quick {
     pub(super) is_here: bool,
 }
 
-impl Filters {
-    pub(super) fn read(pairs: Vec<(String, String)>) -> Filters {
+impl From<Vec<(String, String)>> for Filters {
+    fn from(pairs: Vec<(String, String)>) -> Filters {
         let fields = Fields::from(pairs);
         let text = |name: &str| fields.text(name).to_owned();
         let asked: Vec<&str> = fields.all("phase").flat_map(|some| some.split(',')).collect();
-        let phases = PHASES.into_iter().filter(|phase| asked.contains(phase)).map(str::to_owned).collect();
+        let phases = PHASES.into_iter().filter(|phase| asked.contains(phase));
         Filters {
-            phases,
+            phase: phases.collect::<Vec<_>>().join(","),
             workflow: text("workflow"),
             tenant: text("tenant"),
             resource: text("resource"),
@@ -61,39 +65,24 @@ impl Filters {
             cursor: text("cursor"),
         }
     }
+}
 
+impl Filters {
     pub(super) fn has(&self, phase: &str) -> bool {
-        self.phases.iter().any(|one| one == phase)
-    }
-
-    pub(super) fn is_any(&self) -> bool {
-        Filters { cursor: String::new(), ..self.clone() } == Filters::default()
+        self.phase.split(',').any(|one| one == phase)
     }
 
     /// More than a phase is chosen, so the form that can change it is open.
-    pub(super) fn is_narrow(&self) -> bool {
-        !Filters { phases: Vec::new(), ..self.clone() }.is_any()
-    }
-
-    /// What is kept from page to page.
-    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("phase", self.phases.join(",")),
-            ("workflow", self.workflow.clone()),
-            ("tenant", self.tenant.clone()),
-            ("resource", self.resource.clone()),
-            ("after", self.after.clone()),
-            ("before", self.before.clone()),
-        ]
+    fn is_narrow(&self) -> bool {
+        !Filters { phase: String::new(), ..self.clone() }.is_none()
     }
 
     /// The question as the API takes it, or which moment cannot be read.
     pub(super) fn asked(&self) -> Result<String, &'static str> {
         let after = moment(&self.after).ok_or("after")?;
         let before = moment(&self.before).ok_or("before")?;
-        let phases = self.phases.join(",");
         Ok(path::query([
-            ("phase", phases.as_str()),
+            ("phase", self.phase.as_str()),
             ("workflow", &self.workflow),
             ("tenant", &self.tenant),
             ("resource", &self.resource),
@@ -104,11 +93,10 @@ impl Filters {
     }
 
     pub(super) fn quick(&self) -> Vec<Quick> {
-        let here = self.phases.join(",");
         let link = |(title, phases): (&'static str, &str)| Quick {
             title,
             href: format!("{AT}{}", path::query([("phase", phases)])),
-            is_here: phases == here && !self.is_narrow(),
+            is_here: phases == self.phase && !self.is_narrow(),
         };
         QUICK.into_iter().map(link).collect()
     }
@@ -128,18 +116,29 @@ fn moment(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use axum::extract::Query;
+
     use super::*;
 
     fn read(pairs: &[(&str, &str)]) -> Filters {
-        Filters::read(pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+        let owned = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Filters::from(owned.collect::<Vec<_>>())
     }
 
     #[test]
     fn phases_come_in_a_list_or_one_by_one_and_nonsense_is_left_out() {
         let filters = read(&[("phase", "stuck,paused"), ("phase", "failed"), ("phase", "odd")]);
-        assert_eq!(filters.phases, ["paused", "stuck", "failed"]);
+        assert_eq!(filters.phase, "paused,stuck,failed");
+        assert!(filters.has("stuck") && !filters.has("odd"));
         assert_eq!(filters.asked().unwrap(), "?phase=paused%2Cstuck%2Cfailed");
-        assert!(!filters.is_narrow() && !filters.is_any());
+        assert!(!filters.is_narrow() && !filters.is_none());
+    }
+
+    #[test]
+    fn boxes_with_one_name_are_all_read_from_an_address() {
+        let address = "/console/operations?phase=stuck&phase=paused&tenant=a%20b".parse().unwrap();
+        let Query(filters) = Query::<Filters>::try_from_uri(&address).unwrap();
+        assert_eq!((filters.phase.as_str(), filters.tenant.as_str()), ("paused,stuck", "a b"));
     }
 
     #[test]

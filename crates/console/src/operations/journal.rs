@@ -187,7 +187,7 @@ mod tests {
     fn story(count: u32) -> Story {
         let mut story = Story::default();
         for seq in 1..=count {
-            let changes = Changes { done: vec![format!("s{}", seq % 2)], ..Changes::default() };
+            let changes = Changes { done: vec![format!("S{}", seq % 2)], ..Changes::default() };
             let body = Body::Stepped { changes, started: Some("next".into()) };
             let entry = JournalEntry::from(&Event { seq, at: Timestamp(0), body });
             story.entries.push(entry);
@@ -214,9 +214,9 @@ mod tests {
 
     #[test]
     fn a_filter_finds_what_got_on_and_what_is_said() {
-        let by_step = Wanted { step: "s1".into(), ..Wanted::default() };
+        let by_step = Wanted { step: "S1".into(), ..Wanted::default() };
         assert_eq!(shown(&Journal::new(Uuid::nil(), &story(4), by_step, true)), [1, 3]);
-        let by_text = Wanted { q: " S0 DONE".into(), ..Wanted::default() };
+        let by_text = Wanted { q: " s0 DONE".into(), ..Wanted::default() };
         let journal = Journal::new(Uuid::nil(), &story(4), by_text, true);
         assert_eq!((shown(&journal), journal.fits, journal.all), (vec![2, 4], 2, 4));
         let by_kind = Wanted { kind: "waited".into(), ..Wanted::default() };

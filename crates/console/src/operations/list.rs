@@ -1,4 +1,4 @@
-//! `GET /console/operations`, and the stream that keeps its rows true.
+//! `GET /console/operations`
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -10,10 +10,9 @@ use super::filters::{AT, Filters, PHASES, Quick};
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::frame::{Frame, Section, html, page};
-use crate::live::{About, Picture, stream};
+use crate::list::Filtered;
 use crate::parts::{Chip, Icon, Pager, Prose, Resource, When};
-use crate::path;
-use crate::trouble::Trouble;
+use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 
 #[derive(Template)]
@@ -24,81 +23,75 @@ struct List {
     workflows: Vec<String>,
     rows: Rows,
     pager: Pager,
-    live: String,
     filters: Filters,
     error: Option<String>,
     /// The field that cannot be read.
-    wrong: &'static str,
+    wrong: String,
 }
 
-#[derive(Template, Default)]
+#[derive(Template)]
 #[template(path = "operations/rows.html")]
-struct Rows {
+pub(super) struct Rows {
     operations: Vec<Operation>,
 }
 
 pub(super) async fn list(
     State(desk): State<Desk>,
     visitor: Visitor,
-    Query(pairs): Query<Vec<(String, String)>>,
+    Query(filters): Query<Filters>,
 ) -> Response {
-    let filters = Filters::read(pairs);
-    let (found, wrong, error) = match found(&visitor.api, &filters).await {
-        Ok(found) => (found, "", None),
-        Err(Refused { wrong, trouble }) if trouble.status == StatusCode::BAD_REQUEST => {
-            (OperationPage { items: Vec::new(), next: None }, wrong, Some(trouble.line()))
+    let (found, refused) = match find(&visitor.api, &filters).await {
+        Ok(found) => (found, None),
+        Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => {
+            (OperationPage { items: Vec::new(), next: None }, Some(trouble))
         }
-        Err(Refused { trouble, .. }) => return trouble.page(&desk, &visitor),
+        Err(trouble) => return trouble.page(&desk, &visitor),
     };
-    let pairs = filters.pairs();
-    let kept: Vec<(&str, &str)> = pairs.iter().map(|(key, value)| (*key, value.as_str())).collect();
-    let cursor = Some(filters.cursor.as_str()).filter(|cursor| !cursor.is_empty());
-    let pager = Pager::new(AT, &kept, cursor, found.next.as_deref());
-    let followed = path::query(kept.iter().copied().chain([("cursor", filters.cursor.as_str())]));
+    let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
     let list = List {
         frame: Frame::new(&desk, &visitor, Section::Operations, "Operations"),
         quick: filters.quick(),
         workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow.to_owned()).collect(),
+        pager: filters.pager(found.next.as_deref()),
         rows: Rows { operations: found.items },
-        pager,
-        live: format!("{AT}/live{followed}"),
-        error,
-        wrong,
+        wrong: flaw.map(|flaw| flaw.field.clone()).unwrap_or_default(),
+        error: refused.as_ref().map(Trouble::line),
         filters,
     };
-    if list.error.is_some() { html(StatusCode::BAD_REQUEST, &list) } else { page(&visitor, &list) }
+    if refused.is_some() { html(StatusCode::BAD_REQUEST, &list) } else { page(&visitor, &list) }
 }
 
-pub(super) async fn live(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Query(pairs): Query<Vec<(String, String)>>,
-) -> Response {
-    let (api, filters) = (visitor.api.clone(), Filters::read(pairs));
-    let draw = move || {
-        let (api, filters) = (api.clone(), filters.clone());
-        async move {
-            let found = found(&api, &filters).await.map_err(|refused| refused.trouble)?;
-            let html = Rows { operations: found.items }.render().unwrap_or_default();
-            Ok(Picture { html, is_last: false })
-        }
-    };
-    stream(&desk, &visitor, About::Everything, draw)
+impl Filtered for Filters {
+    const AT: &'static str = AT;
+    type Rows = Rows;
+
+    fn kept(&self) -> Vec<(&'static str, &str)> {
+        vec![
+            ("phase", &self.phase),
+            ("workflow", &self.workflow),
+            ("tenant", &self.tenant),
+            ("resource", &self.resource),
+            ("after", &self.after),
+            ("before", &self.before),
+        ]
+    }
+
+    fn cursor(&self) -> (&'static str, &str) {
+        ("cursor", &self.cursor)
+    }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        Ok(Rows { operations: find(&visitor.api, self).await?.items })
+    }
 }
 
-/// Why there is no list, and the field that is to blame where one is.
-struct Refused {
-    wrong: &'static str,
-    trouble: Trouble,
-}
-
-async fn found(api: &Api, filters: &Filters) -> Result<OperationPage, Refused> {
+async fn find(api: &Api, filters: &Filters) -> Result<OperationPage, Trouble> {
     let query = filters.asked().map_err(|wrong| {
         let detail = "This is not a day and a time.";
         let trouble = Trouble::new(StatusCode::BAD_REQUEST, "Unreadable", detail)
             .hint("Write it like 2026-01-31T12:00, in UTC.");
-        Refused { wrong, trouble }
+        let flaw = Flaw { field: wrong.to_owned(), text: String::new(), hint: None };
+        Trouble { flaws: vec![flaw], ..trouble }
     })?;
-    let asked = api.get(&format!("/operations{query}")).await;
-    asked.map_err(|trouble| Refused { wrong: "", trouble })
+    api.get(&format!("/operations{query}")).await
 }

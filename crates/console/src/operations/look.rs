@@ -1,6 +1,7 @@
 //! All that a page shows of one operation, as the API tells it.
 
 use doors::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
+use tokio::try_join;
 use uuid::Uuid;
 
 use super::timeline::Timeline;
@@ -25,8 +26,8 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) async fn at(api: &Api, id: Uuid) -> Result<Look, Trouble> {
-        let detail = api.get(&format!("/operations/{id}")).await?;
-        let why = api.get(&format!("/operations/{id}/explain")).await?;
+        let (at, why) = (format!("/operations/{id}"), format!("/operations/{id}/explain"));
+        let (detail, why) = try_join!(api.get(&at), api.get(&why))?;
         Ok(Look { detail, why })
     }
 }

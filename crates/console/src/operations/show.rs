@@ -1,14 +1,11 @@
 //! `GET /console/operations/{id}`, and the stream that keeps it true.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::{OperationId, Timestamp};
 use serde::Deserialize;
-use tokio::sync::Mutex;
 use uuid::Uuid;
 
 use super::about::About;
@@ -19,7 +16,7 @@ use super::waterfall::Waterfall;
 use super::why::Why;
 use crate::desk::{Desk, Hub};
 use crate::frame::{Frame, Section, page};
-use crate::live::{About as Watched, Picture, stream};
+use crate::live::{About as Watched, OpenPage, Picture, stream};
 use crate::parts::{Patches, appended};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -114,12 +111,7 @@ pub(super) async fn live(
         story: Story::default(),
         patches: Patches::default(),
     };
-    let follower = Arc::new(Mutex::new(follower));
-    let draw = move || {
-        let follower = Arc::clone(&follower);
-        async move { follower.lock().await.draw().await }
-    };
-    stream(&desk, &visitor, Watched::Operation(OperationId(id)), draw)
+    stream(&desk, &visitor, Watched::Operation(OperationId(id)), follower)
 }
 
 /// One open page.
@@ -133,7 +125,7 @@ struct Follower {
     patches: Patches,
 }
 
-impl Follower {
+impl OpenPage for Follower {
     async fn draw(&mut self) -> Result<Picture, Trouble> {
         let look = Look::at(&self.visitor.api, self.id).await?;
         let is_first = self.story.last == 0;

@@ -269,6 +269,13 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_shared_evenly_leaves_no_gap() {
+        let stepped = Body::Stepped { changes: done(&["a", "b", "c"]), started: None };
+        let tracks = timeline(vec![(0, created()), (1, stepped)]).until(second(1), None);
+        assert_eq!(tracks["c"].segments[0].to, second(1));
+    }
+
+    #[test]
     fn a_failure_is_a_pause_and_the_way_back_is_another_colour() {
         let retried = Body::Retried {
             step: "a".into(),

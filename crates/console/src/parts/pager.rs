@@ -3,24 +3,23 @@
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-use crate::path;
+/// What the links to the first and to the next page say.
+pub(crate) type Words = (&'static str, &'static str);
+pub(crate) const NEWEST_FIRST: Words = ("Newest", "Older");
+pub(crate) const OLDEST_FIRST: Words = ("First page", "Next page");
 
 #[derive(Template)]
 #[template(path = "parts/pager.html")]
 pub(crate) struct Pager {
+    words: Words,
     first: Option<String>,
     next: Option<String>,
 }
 
 impl Pager {
-    /// `filters` are kept; `cursor` is where this page began, and `next` where the next one does.
-    pub(crate) fn new(at: &str, filters: &[(&str, &str)], cursor: Option<&str>, next: Option<&str>) -> Pager {
-        let first = cursor.map(|_| format!("{at}{}", path::query(filters.iter().copied())));
-        let next = next.map(|next| {
-            let all = filters.iter().copied().chain([("cursor", next)]);
-            format!("{at}{}", path::query(all))
-        });
-        Pager { first, next }
+    /// The links that there are.
+    pub(crate) fn new(words: Words, first: Option<String>, next: Option<String>) -> Pager {
+        Pager { words, first, next }
     }
 
     fn is_needed(&self) -> bool {

@@ -8,15 +8,12 @@ use doors::osb::wire::Binding;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::ask::at;
 use super::catalog::{Catalog, Purpose};
 use super::form::Form;
 use super::look::runtime;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
-use crate::flash::Flash;
 use crate::frame::{Frame, Section, html, page};
-use crate::launches::ask;
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -127,27 +124,5 @@ async fn make(
             let left = form.blame(&trouble.detail);
             Ok(Err(again(form, left)))
         }
-    }
-}
-
-pub(super) async fn unbind(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Response {
-    let place = format!("/console/runtimes/{}", path::part(&id));
-    if !ask::is_meant(&fields) {
-        let question = "Take these credentials back? Whoever uses them is locked out.";
-        return ask::page(&desk, &visitor, Section::Runtimes, question, "Unbind", &place, &fields);
-    }
-    let below = format!("/service_bindings/{}", path::part(fields.text("binding")));
-    let asked = async {
-        let found = runtime(&visitor.api, &id).await?;
-        visitor.api.delete(&at(&found, &below, false)).await
-    };
-    match asked.await {
-        Ok(_) => Flash::good("The credentials are taken back.").at(&place),
-        Err(trouble) => trouble.back(&desk, &visitor, &place),
     }
 }

@@ -172,6 +172,7 @@ mod tests {
         let form = Form::new(&schema());
         let first: Vec<_> = form.first().map(|field| field.name.as_str()).collect();
         assert_eq!(first, ["p.name", "p.region"]);
+        assert!(form.fields[..2].iter().all(|field| field.required));
         assert!(matches!(find(&form, "p.zones").kind, Kind::Lines));
         assert!(matches!(find(&form, "p.open").kind, Kind::Switch));
         assert!(matches!(find(&form, "p.ratio").kind, Kind::Number { is_whole: false, .. }));

@@ -8,12 +8,11 @@ use engine::{OperationId, Role};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::look::{Look, parameters, progress};
+use super::look::{Look, progress, runtime};
 use super::state::{Can, can, has_kubeconfig, newest};
-use crate::api::Api;
-use crate::desk::{Desk, Hub};
+use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};
-use crate::live::{About, Picture, stream};
+use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Icon, Prose, When};
 use crate::path;
 use crate::trouble::Trouble;
@@ -23,9 +22,6 @@ use crate::visitor::Visitor;
 #[template(path = "runtimes/show.html")]
 struct Show {
     frame: Frame,
-    id: String,
-    name: Option<String>,
-    parameters: Vec<(String, String)>,
     now: Now,
 }
 
@@ -45,20 +41,19 @@ struct Now {
 }
 
 impl Now {
-    async fn at(visitor: &Asker, id: &str) -> Result<Now, Trouble> {
-        let look = Look::at(&visitor.api, id).await?;
+    fn new(visitor: &Visitor, look: Look) -> Now {
         let (done, steps) = look.newest.as_ref().map(progress).unwrap_or_default();
-        Ok(Now {
+        Now {
             id: path::part(&look.runtime.instance_id),
             word: visitor.word.clone(),
             can: can(look.runtime.status.state),
             has_kubeconfig: has_kubeconfig(look.runtime.status.state),
             done,
             steps,
-            is_operator: visitor.role >= Role::Operator,
-            is_admin: visitor.role >= Role::Admin,
+            is_operator: visitor.is(Role::Operator),
+            is_admin: visitor.is(Role::Admin),
             look,
-        })
+        }
     }
 
     /// Whether there is anything that this visitor may do.
@@ -66,53 +61,46 @@ impl Now {
         let of_operator = self.has_kubeconfig || self.can.be_repaired;
         (self.is_operator && of_operator) || (self.is_admin && self.can.be_removed)
     }
-}
 
-/// What a stream needs of a visitor.
-#[derive(Clone)]
-struct Asker {
-    api: Api,
-    word: String,
-    role: Role,
-}
+    fn name(&self) -> Option<&str> {
+        self.look.parameters.get("name")?.as_str()
+    }
 
-impl From<&Visitor> for Asker {
-    fn from(visitor: &Visitor) -> Asker {
-        Asker { api: visitor.api.clone(), word: visitor.word.clone(), role: visitor.role }
+    fn parameters(&self) -> Vec<(&str, String)> {
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.look.parameters.iter().map(|(key, value)| (key.as_str(), plain(value))).collect()
     }
 }
 
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
-    match draw(&desk, &visitor, &id).await {
-        Ok(show) => page(&visitor, &show),
+    match Look::at(&visitor, &id, None).await {
+        Ok(look) => {
+            let now = Now::new(&visitor, look);
+            let title = format!("Runtime {}", now.name().unwrap_or(&now.look.runtime.instance_id));
+            page(&visitor, &Show { frame: Frame::new(&desk, &visitor, Section::Runtimes, &title), now })
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-async fn draw(desk: &Hub, visitor: &Visitor, id: &str) -> Result<Show, Trouble> {
-    let now = Now::at(&Asker::from(visitor), id).await?;
-    let asked =
-        if visitor.is(Role::Admin) { parameters(&visitor.api, &now.look.runtime).await } else { None };
-    let name = asked.as_ref().and_then(|asked| asked.get("name")?.as_str().map(str::to_owned));
-    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let parameters =
-        asked.unwrap_or_default().iter().map(|(key, value)| (key.clone(), plain(value))).collect();
-    let title = format!("Runtime {}", name.as_deref().unwrap_or(&now.look.runtime.instance_id));
-    let frame = Frame::new(desk, visitor, Section::Runtimes, &title);
-    Ok(Show { frame, id: now.id.clone(), name, parameters, now })
-}
-
 pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
-    let asker = Asker::from(&visitor);
-    let found = super::look::runtime(&visitor.api, &id).await.ok();
+    let found = runtime(&visitor.api, &id).await.ok();
     // Without an operation to watch, the stream looks once in a while.
     let about = found.as_ref().and_then(newest).unwrap_or(Uuid::nil());
-    let draw = move || {
-        let (asker, id) = (asker.clone(), id.clone());
-        async move {
-            let html = Now::at(&asker, &id).await?.render().unwrap_or_default();
-            Ok(Picture { html, is_last: false })
-        }
-    };
-    stream(&desk, &visitor, About::Operation(OperationId(about)), draw)
+    let page = Open { visitor: visitor.clone(), id, look: None };
+    stream(&desk, &visitor, About::Operation(OperationId(about)), page)
+}
+
+struct Open {
+    visitor: Visitor,
+    id: String,
+    look: Option<Look>,
+}
+
+impl OpenPage for Open {
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        let look = Look::at(&self.visitor, &self.id, self.look.as_ref()).await?;
+        self.look = Some(look.clone());
+        Ok(Picture::of(&Now::new(&self.visitor, look)))
+    }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::frame::{Frame, Section, page};
-use crate::live::{About, Picture, stream};
+use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Prose, When};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -80,14 +80,18 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
 }
 
 pub(super) async fn live(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<Uuid>) -> Response {
-    let api = visitor.api.clone();
-    let draw = move || {
-        let api = api.clone();
-        async move {
-            let now = Now::at(&api, id).await?;
-            let is_last = now.detail.operation.phase.is_final();
-            Ok(Picture { html: now.render().unwrap_or_default(), is_last })
-        }
-    };
-    stream(&desk, &visitor, About::Operation(OperationId(id)), draw)
+    let page = Open { api: visitor.api.clone(), id };
+    stream(&desk, &visitor, About::Operation(OperationId(id)), page)
+}
+
+struct Open {
+    api: Api,
+    id: Uuid,
+}
+
+impl OpenPage for Open {
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        let now = Now::at(&self.api, self.id).await?;
+        Ok(Picture { is_last: now.detail.operation.phase.is_final(), ..Picture::of(&now) })
+    }
 }

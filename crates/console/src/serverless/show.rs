@@ -2,14 +2,14 @@
 
 use askama::Template;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 use doors::serverless::wire::{Envelope, Function, ServerlessRuntime};
 use engine::Role;
 
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
+use crate::frame::{Frame, Section, page};
+use crate::live::part;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -50,11 +50,8 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
 }
 
 /// The changing part alone: OpenNebula tells nobody when something changes, so the page asks once in a while.
-pub(super) async fn now(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<i32>) -> Response {
-    match find(&visitor.api, id).await {
-        Ok(runtime) => html(StatusCode::OK, &Now { runtime }),
-        Err(trouble) => trouble.page(&desk, &visitor),
-    }
+pub(super) async fn now(visitor: Visitor, Path(id): Path<i32>) -> Response {
+    part(find(&visitor.api, id).await.map(|runtime| Now { runtime }))
 }
 
 pub(super) async fn find(api: &Api, id: i32) -> Result<ServerlessRuntime, Trouble> {

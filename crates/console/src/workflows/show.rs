@@ -6,13 +6,14 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{Workflow, WorkflowStep};
+use doors::wire::{StepCalls, Workflow, WorkflowStep};
 use engine::Role;
+use tokio::try_join;
 
-use super::calls::{self, Calls, Health};
+use super::calls;
 use crate::desk::{Desk, Hub};
 use crate::frame::{Frame, Section, html, page};
-use crate::parts::{Chip, Icon, Tone};
+use crate::parts::Icon;
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -30,7 +31,7 @@ struct Show {
 
 struct Row {
     step: WorkflowStep,
-    calls: Calls,
+    calls: StepCalls,
 }
 
 /// What somebody typed to start an operation, and what is wrong with it.
@@ -75,15 +76,6 @@ impl Row {
             _ => "left",
         }
     }
-
-    fn health(&self) -> Chip {
-        match self.calls.health() {
-            Health::Unknown => Chip::new(Tone::Quiet, Icon::Clock, "not called yet"),
-            Health::Good => Chip::new(Tone::Good, Icon::Check, "answers"),
-            Health::Mixed => Chip::new(Tone::Waits, Icon::Alert, "fails now and then"),
-            Health::Bad => Chip::new(Tone::Bad, Icon::Cross, "fails"),
-        }
-    }
 }
 
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(name): Path<String>) -> Response {
@@ -102,8 +94,8 @@ pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form)
 }
 
 async fn draw(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
-    let workflow: Workflow = visitor.api.get(&format!("/workflows/{}", path::part(name))).await?;
-    let mut calls = calls::of(&visitor.api, &workflow.workflow).await;
+    let at = format!("/workflows/{}", path::part(name));
+    let (workflow, mut calls) = try_join!(visitor.api.get::<Workflow>(&at), calls::of(&visitor.api, name))?;
     let row =
         |step: &WorkflowStep| Row { calls: calls.remove(&step.name).unwrap_or_default(), step: step.clone() };
     let rows = workflow.steps.iter().map(row).collect();

@@ -2,9 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use engine::WorkflowInfo;
 
 use crate::code::Code;
-use crate::hall::Shared;
+use crate::hall::{Hall, Shared};
 use crate::problem::Problem;
 use crate::query::{Name, Query};
 use crate::wire;
@@ -39,10 +40,14 @@ pub(crate) async fn get_workflow(
     query: Query,
 ) -> Result<Json<wire::Workflow>, Problem> {
     query.finish()?;
-    let info = hall.engine.workflow(&name).ok_or_else(|| {
+    Ok(Json(find(&hall, &name)?.into()))
+}
+
+/// The workflow with this name, which must be there.
+pub(super) fn find(hall: &Hall, name: &str) -> Result<WorkflowInfo, Problem> {
+    hall.engine.workflow(name).ok_or_else(|| {
         let known: Vec<&str> = hall.engine.workflows().into_iter().map(|info| info.workflow).collect();
         let detail = format!("there is no workflow {name:?}; known are {}", known.join(", "));
         Problem::new(Code::WorkflowNotFound, detail)
-    })?;
-    Ok(Json(info.into()))
+    })
 }

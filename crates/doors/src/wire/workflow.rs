@@ -1,5 +1,7 @@
 //! A workflow and its table of steps on the wire.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -39,6 +41,41 @@ pub struct WorkflowStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkflowList {
     pub items: Vec<Workflow>,
+}
+
+/// How the steps of a workflow were called by one process since it started.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WorkflowCalls {
+    #[schema(example = "demo.hello")]
+    pub workflow: String,
+    /// In the order in which they run.
+    pub steps: Vec<StepCalls>,
+}
+
+/// The calls of one step.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct StepCalls {
+    pub step: String,
+    /// How many ended as `done`, `skipped`, `waited`, `retried` or `failed`; what never happened is left out.
+    pub results: BTreeMap<String, u64>,
+    /// How long all of them took together.
+    pub seconds: f64,
+    pub health: StepHealth,
+}
+
+/// What the calls of a step say about what it works with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepHealth {
+    /// It was not called yet.
+    #[default]
+    Unknown,
+    /// Every call ended well.
+    Good,
+    /// Some failed or had to be tried again.
+    Mixed,
+    /// All of them did.
+    Bad,
 }
 
 impl From<engine::WorkflowInfo> for Workflow {

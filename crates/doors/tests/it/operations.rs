@@ -335,6 +335,36 @@ async fn a_workflow_shows_its_plan() {
 }
 
 #[tokio::test]
+async fn a_workflow_says_how_its_steps_were_called() {
+    let world = world().await;
+    let calls =
+        async || world.call("GET", "/workflows/test.letters/calls").token(&world.reader).send().await.json;
+    let before = calls().await;
+    let names: Vec<_> = before["steps"].as_array().unwrap().iter().map(|step| &step["step"]).collect();
+    assert_eq!(names, ["think", "write", "stamp", "post"], "in the order of the plan");
+    assert_eq!(
+        before["steps"][3],
+        json!({"step": "post", "results": {}, "seconds": 0.0, "health": "unknown"})
+    );
+
+    world.run_until(json!({"then": "retry"}), "waiting").await;
+    let bad = calls().await;
+    assert_eq!((&bad["steps"][3]["health"], &bad["steps"][0]["health"]), (&json!("bad"), &json!("good")));
+    let names: Vec<_> = bad["steps"][3]["results"].as_object().unwrap().keys().collect();
+    assert_eq!(names, ["retried"]);
+
+    world.run_until(json!({"then": "succeed"}), "succeeded").await;
+    let mixed = calls().await;
+    assert_eq!(
+        (&mixed["steps"][3]["health"], &mixed["steps"][3]["results"]["done"]),
+        (&json!("mixed"), &json!(1))
+    );
+    assert!(mixed["steps"][3]["seconds"].as_f64() > Some(0.0), "{mixed}");
+    assert_eq!(mixed["steps"][2]["health"], "unknown", "what does not apply is not called");
+    world.get("/workflows/test.numbers/calls").await.is(404, "workflow-not-found");
+}
+
+#[tokio::test]
 async fn a_signal_wakes_who_waits_for_it() {
     let world = world().await;
     let id = world.run_until(json!({"then": "wait", "key": "letter/1 ü"}), "waiting").await;

@@ -57,6 +57,8 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     person.select("main form.card select[id$='region']", "westeurope");
     person.click_on("main form.card button.primary", "Create");
     person.until_text("#now", "succeeded");
+    // Its name is in the part that changes, because the broker tells it only when the runtime is there.
+    person.until_text("#now h1", "first");
     let runtimes = house.api(Method::GET, "/runtimes", None).to_string();
     assert!(runtimes.contains("westeurope"), "{runtimes}");
     let here = person.path();

@@ -1,0 +1,159 @@
+//! What every list has: filters in its address, the way to its next page, and rows that are drawn with the page and
+//! again whenever they may have changed.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+
+use crate::desk::Desk;
+use crate::live::{About, OpenPage, Picture, part, stream};
+use crate::parts::{NEWEST_FIRST, Pager, Words};
+use crate::path;
+use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+/// What somebody wants to see of a list, as it is in the address, and how that is found.
+pub(crate) trait Filtered: DeserializeOwned + Send + Sync + 'static {
+    /// Where the list is.
+    const AT: &'static str;
+    /// What the links to the first and to the next page say.
+    const PAGES: Words = NEWEST_FIRST;
+    /// The part of the page that changes.
+    type Rows: Template;
+
+    /// What stays from page to page, by its names in the address.
+    fn kept(&self) -> Vec<(&'static str, &str)>;
+
+    /// Where this page begins, by its name in the address; empty on the first page.
+    fn cursor(&self) -> (&'static str, &str);
+
+    fn rows(&self, visitor: &Visitor) -> impl Future<Output = Result<Self::Rows, Trouble>> + Send;
+
+    /// Nothing is chosen: the list shows all there is.
+    fn is_none(&self) -> bool {
+        self.kept().iter().all(|(_, value)| value.is_empty())
+    }
+
+    /// A query with what is kept, and more.
+    fn with(&self, more: &[(&str, &str)]) -> String {
+        path::query(self.kept().into_iter().chain(more.iter().copied()))
+    }
+
+    /// The query of this page.
+    fn query(&self) -> String {
+        self.with(&[self.cursor()])
+    }
+
+    fn pager(&self, next: Option<&str>) -> Pager {
+        let (name, here) = self.cursor();
+        let link = |cursor: &str| format!("{}{}", Self::AT, self.with(&[(name, cursor)]));
+        Pager::new(Self::PAGES, (!here.is_empty()).then(|| link("")), next.map(link))
+    }
+}
+
+/// `GET …/live`: keeps the rows true, where somebody is told when they change.
+pub(crate) async fn live<F: Filtered>(
+    State(desk): State<Desk>,
+    visitor: Visitor,
+    Query(filters): Query<F>,
+) -> Response {
+    let page = OpenList { visitor: visitor.clone(), filters };
+    stream(&desk, &visitor, About::Everything, page)
+}
+
+/// `GET …/now`: the rows alone, for a page that asks once in a while.
+pub(crate) async fn now<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
+    part(filters.rows(&visitor).await)
+}
+
+struct OpenList<F> {
+    visitor: Visitor,
+    filters: F,
+}
+
+impl<F: Filtered> OpenPage for OpenList<F> {
+    async fn draw(&mut self) -> Result<Picture, Trouble> {
+        Ok(Picture::of(&self.filters.rows(&self.visitor).await?))
+    }
+}
+
+/// Where a page begins in a list that is counted, and where the next one does.
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    shown: u64,
+}
+
+impl Place {
+    /// A cursor that is no number is the beginning.
+    pub(crate) fn new(cursor: &str, shown: u64) -> Place {
+        Place { offset: cursor.parse().unwrap_or(0), shown }
+    }
+
+    pub(crate) fn next(&self, total: u64) -> Option<String> {
+        let next = self.offset.saturating_add(self.shown);
+        (next < total).then(|| next.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Letters {
+        to: String,
+        cursor: String,
+    }
+
+    #[derive(Template)]
+    #[template(source = "", ext = "html")]
+    struct Nothing;
+
+    impl Filtered for Letters {
+        const AT: &'static str = "/letters";
+        type Rows = Nothing;
+
+        fn kept(&self) -> Vec<(&'static str, &str)> {
+            vec![("to", &self.to)]
+        }
+
+        fn cursor(&self) -> (&'static str, &str) {
+            ("cursor", &self.cursor)
+        }
+
+        async fn rows(&self, _: &Visitor) -> Result<Nothing, Trouble> {
+            Ok(Nothing)
+        }
+    }
+
+    fn letters(to: &str, cursor: &str) -> Letters {
+        Letters { to: to.to_owned(), cursor: cursor.to_owned() }
+    }
+
+    #[test]
+    fn a_page_is_found_again_and_its_links_keep_the_filters() {
+        let page = letters("a b", "7");
+        assert_eq!(page.query(), "?to=a%20b&cursor=7");
+        let links = page.pager(Some("9")).render().unwrap();
+        assert!(links.contains("href=\"/letters?to=a%20b\">Newest"), "{links}");
+        assert!(links.contains("href=\"/letters?to=a%20b&#38;cursor=9\">Older"), "{links}");
+    }
+
+    #[test]
+    fn the_first_page_leads_on_and_the_only_page_nowhere() {
+        let page = letters("", "");
+        assert!(page.is_none() && !letters("x", "").is_none() && letters("", "7").is_none());
+        assert!(!page.pager(Some("9")).render().unwrap().contains("Newest"));
+        assert_eq!(page.pager(None).render().unwrap(), "");
+    }
+
+    #[test]
+    fn a_counted_list_ends_with_its_last_row() {
+        assert_eq!(Place::new("50", 50).next(101), Some("100".to_owned()));
+        assert_eq!(Place::new("50", 50).next(100), None);
+        assert_eq!((Place::new("x", 50).offset, Place::new("18446744073709551615", 50).next(100)), (0, None));
+    }
+}
