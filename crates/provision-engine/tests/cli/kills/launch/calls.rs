@@ -34,6 +34,8 @@ const IMPORT: Call = ec2("ImportKeyPair", |url| made(url, "key_pair") == 1);
 const RUN: Call = ec2("UserData", |url| made(url, "instance") == 2);
 const DESCRIBE: Call = ec2("DescribeInstances", |_| true);
 const TERMINATE: Call = ec2("TerminateInstances", |url| stands(url, "instance") == 0);
+/// By somebody who wants one of two machines gone.
+const END_ONE: Call = ec2("TerminateInstances", |url| stands(url, "instance") == 1);
 const DELETE_KEY: Call = ec2("DeleteKeyPair", |url| stands(url, "key_pair") == 0);
 const TELL: Call = Call { system: "inbox", method: "POST", about: "notices", shows: |url| letters(url) == 1 };
 
@@ -81,19 +83,25 @@ impl Moment {
         let when = format!("{self:?} of a {fate:?} launch");
         pad.forget();
         at_sandbox(&pad.sandbox.url, "DELETE", "/inbox/notices", None);
+        let ticket = self.strike(pad, &when, |pad| pad.launch(fate));
+        pad.judge(&[ticket], &when);
+    }
+
+    /// Kills the process at this moment of what somebody asks for, and begins another one.
+    fn strike<T>(&self, pad: &mut Pad, when: &str, ask: impl FnOnce(&Pad) -> T) -> T {
         pad.sandbox.arm(&self.fault());
-        let ticket = pad.launch(fate);
-        until(&when, || {
+        let asked = ask(pad);
+        until(when, || {
             let armed = at_sandbox(&pad.sandbox.url, "GET", "/faults", None);
             (armed["faults"] == json!([])).then_some(())
         });
         pad.kill();
         if let Called(call) = self {
             assert!(!(call.shows)(&pad.sandbox.url), "killed too late to prove anything: {when}");
-            until(&when, || (call.shows)(&pad.sandbox.url).then_some(()));
+            until(when, || (call.shows)(&pad.sandbox.url).then_some(()));
         }
         pad.serve_again();
-        pad.judge(&[ticket], &when);
+        asked
     }
 }
 
@@ -140,6 +148,29 @@ fn a_kill_at_any_call_of_a_launch_that_fails_leaves_nothing() {
         Called(TELL),
     ];
     play(&mut Pad::open(quick()), &moments.map(|moment| (Fate::Doomed, moment)));
+}
+
+#[test]
+fn a_kill_while_a_machine_is_ended_ends_that_machine_and_no_other() {
+    let mut pad = Pad::open(quick());
+    let moments = [Before(END_ONE), Called(END_ONE), Meanwhile(END_ONE)];
+    for moment in &moments {
+        let when = format!("{moment:?}");
+        pad.forget();
+        let ticket = pad.launch(Fate::Lucky);
+        let id = pad.customer.ended(&ticket)["instances"][0]["instance_id"].as_str().unwrap().to_owned();
+        pad.customer.waits_until_all_is_over();
+        moment.strike(&mut pad, &when, |pad| pad.end(&id));
+        pad.customer.waits_until_all_is_over();
+        let url = &pad.sandbox.url;
+        let left = ["instance", "key_pair", "compose"].map(|kind| (made(url, kind), stands(url, kind)));
+        assert_eq!(left, [(2, 1), (1, 1), (1, 1)], "instances, keys and composes, {when}");
+        let machines = pad.customer.machines(&ticket);
+        let ended: Vec<&str> =
+            machines.iter().filter(|(_, state)| state == "terminated").map(|(id, _)| id.as_str()).collect();
+        assert_eq!((machines.len(), ended), (2, vec![id.as_str()]), "{when}: {machines:?}");
+    }
+    testing::count("kills", moments.len() as u64);
 }
 
 #[test]

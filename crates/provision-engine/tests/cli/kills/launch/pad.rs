@@ -116,6 +116,16 @@ impl Customer {
         self.get(&format!("{BASE}/launches/{}", ticket.launch))
     }
 
+    /// The machines of a launch and the state of each, as the inventory has them.
+    #[track_caller]
+    pub(crate) fn machines(&self, ticket: &Ticket) -> Vec<(String, String)> {
+        let found = self.get(&format!("{BASE}/inventory?limit=100"));
+        let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        let is_ours = |one: &&Value| one["launch_id"] == ticket.launch.as_str();
+        let ours = found["data"].as_array().unwrap().iter().filter(is_ours);
+        ours.map(|one| (text(one, "instance_id"), text(one, "state"))).collect()
+    }
+
     /// The launch as it is when it is over, which has to be as it was meant to be.
     #[track_caller]
     pub(crate) fn ended(&self, ticket: &Ticket) -> Value {
@@ -227,6 +237,15 @@ impl Pad {
             }
         };
         self.customer.launch(&format!("launch-{number}"), &order, fate)
+    }
+
+    /// Asks for the end of a machine.
+    #[track_caller]
+    pub(crate) fn end(&self, instance: &str) {
+        let path = format!("{BASE}/inventory/{instance}");
+        let (status, text) =
+            self.customer.send(Method::DELETE, &path, None, None).expect("the server is there");
+        assert_eq!(status, 202, "{text}");
     }
 
     pub(crate) fn tell(&self, method: &str, path: &str, body: &Value) {
