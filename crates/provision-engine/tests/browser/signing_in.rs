@@ -88,7 +88,7 @@ fn a_session_that_ended_leads_to_the_page_to_sign_in_and_back() {
 /// A page that is open and true does not count as somebody who is there.
 #[test]
 fn a_session_that_nobody_uses_ends_by_itself() {
-    let house = House::open_in(Place::new().env("PROVISION_ENGINE_CONSOLE__IDLE", "10s"));
+    let house = House::open_in(Place::new().env("PROVISION_ENGINE_CONSOLE__IDLE", "20s"));
     let id = house.submit_waiting();
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
