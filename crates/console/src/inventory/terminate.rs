@@ -3,16 +3,16 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 
+use super::filter::Filters;
 use crate::api::LAUNCH;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::frame::Section;
 use crate::launches::ask;
+use crate::list::Filtered;
 use crate::path;
 use crate::visitor::Visitor;
-
-const AT: &str = "/console/inventory";
 
 pub(super) async fn terminate(
     State(desk): State<Desk>,
@@ -22,12 +22,13 @@ pub(super) async fn terminate(
 ) -> Response {
     if !ask::is_meant(&fields) {
         let question = format!("Terminate {id}? What is on it is lost.");
-        return ask::page(&desk, &visitor, Section::Inventory, &question, "Terminate", AT, &fields);
+        let place = Filters::AT;
+        return ask::page(&desk, &visitor, Section::Inventory, &question, "Terminate", place, &fields);
     }
     let answer = visitor.api.delete(&format!("{LAUNCH}/inventory/{}", path::part(&id))).await;
-    let back = format!("{AT}{}", path::query([("text", id.as_str())]));
+    let back = format!("{}{}", Filters::AT, path::query([("text", id.as_str())]));
     match answer {
         Ok(_) => Flash::good(format!("{id} is being terminated.")).at(&back),
-        Err(trouble) => Flash::bad(trouble.line()).at(&back),
+        Err(trouble) => trouble.back(&desk, &visitor, &back),
     }
 }

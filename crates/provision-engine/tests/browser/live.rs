@@ -87,6 +87,9 @@ fn a_list_has_what_is_new_without_being_asked() {
     person.expect_no_complaint();
 }
 
+/// A page that has no stream by then gives it up and asks for another one.
+const PATIENCE_MS: f64 = 10_000.0;
+
 #[test]
 fn pages_that_were_left_hold_no_stream_and_come_back_to_life() {
     let house = House::open();
@@ -102,6 +105,8 @@ fn pages_that_were_left_hold_no_stream_and_come_back_to_life() {
             person.click_on("nav.menu a", link);
             person.until_path(path);
             person.until_live();
+            let took = person.script("return performance.now()", &[]).as_f64().unwrap();
+            assert!(took < PATIENCE_MS, "{path} had to wait {took} ms for a stream");
         }
     }
     person.script("history.go(-8)", &[]);

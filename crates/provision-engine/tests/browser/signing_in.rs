@@ -99,6 +99,10 @@ fn a_session_that_nobody_uses_ends_by_itself() {
     assert_eq!(house.api(Method::GET, "/sessions", None)["items"], json!([]));
     person.type_token(&house.token);
     person.until_path(&here);
+
+    // Nor does one that asks every few seconds.
+    person.go("/console/images");
+    person.until_path("/console/sign-in");
 }
 
 #[test]
