@@ -49,6 +49,10 @@ pub(crate) fn say_key(person: &Person) {
     person.click("input[name=key][value=new]");
     person.fill("#pubkey_name", "mine");
     person.fill("#pubkey_body", KEY);
+    // With a script the page says so while somebody types, and what is below moves.
+    if person.script("return typeof htmx !== 'undefined'", &[]) == true {
+        person.until_text("#pubkey_body-said", "SHA256:");
+    }
 }
 
 /// Through the first two pages to the one that asks for a key.
