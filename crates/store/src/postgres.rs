@@ -19,6 +19,7 @@ mod resource_statements;
 mod resources;
 mod schema;
 mod statements;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -36,8 +37,9 @@ use tokio::task::JoinHandle;
 
 use self::claim::Claimer;
 use self::committer::{Committers, Work};
-use self::connection::{Line, Target};
+use self::connection::Line;
 use self::pulse::Pulse;
+use self::target::Target;
 use crate::draft::Draft;
 use crate::{PRUNE_MAX, rows};
 
@@ -46,7 +48,8 @@ const COMMITTERS_MAX: usize = 8;
 /// A few connections, each with its own work, which come back by themselves when they are lost. Meanwhile
 /// everything is answered with `Unavailable` at once.
 ///
-/// The address must lead to the server itself, or to a pool that keeps a session for each connection.
+/// The address must lead to the server itself, or to a pool that keeps a session for each connection. It may name
+/// several servers; the one that accepts writes is used.
 /// `sslmode` in the address may be `disable` or `prefer`, both without TLS, or `require`, `verify-ca` or
 /// `verify-full`, which all verify the server with the certificates that this machine trusts.
 pub struct PostgresStore {
@@ -82,6 +85,11 @@ impl PostgresStore {
     /// this program is refused and not touched.
     pub async fn migrate(url: &str) -> Result<Vec<u32>, StoreError> {
         schema::migrate(&Target::parse(url)?).await
+    }
+
+    /// The password in an address, if it has one.
+    pub fn password(url: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        target::password(url)
     }
 }
 

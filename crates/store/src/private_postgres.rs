@@ -9,6 +9,7 @@
 //! finds the directory, sees that nobody holds its lock, and tidies up then.
 
 mod programs;
+mod standby;
 
 use std::env;
 use std::fs::{self, File};
@@ -112,6 +113,14 @@ pub struct PrivatePostgres {
 impl PrivatePostgres {
     /// Makes a database cluster and starts its server. Blocks for a second or a few.
     pub fn start(options: &PrivatePostgresOptions) -> Result<PrivatePostgres> {
+        let mut server = PrivatePostgres::without_data(options)?;
+        server.initialise(options)?;
+        server.start_on_a_free_port()?;
+        Ok(server)
+    }
+
+    /// A directory with its lock and its watchdog. Dropping it takes everything back.
+    fn without_data(options: &PrivatePostgresOptions) -> Result<PrivatePostgres> {
         let account = Account::for_server()?;
         let programs = find_programs(account)?;
         let parent = options.parent_dir.clone().unwrap_or_else(env::temp_dir);
@@ -124,10 +133,11 @@ impl PrivatePostgres {
             .map_err(io(format!("make a directory in {}", parent.display())))?;
         let lock = take_lock(home.path()).map_err(io("lock the directory of the server"))?;
         let watchdog = tidy_up(home.path(), Stdio::piped()).map_err(io("start the watchdog"))?;
-        // From here on, dropping takes everything back.
-        let mut server = PrivatePostgres { programs, account, port: 0, watchdog, home, _lock: lock };
-        server.initialise(options)?;
-        server.start_on_a_free_port()?;
+        let server = PrivatePostgres { programs, account, port: 0, watchdog, home, _lock: lock };
+        if account.is_another {
+            chown(server.home.path(), Some(account.uid), Some(account.gid))
+                .map_err(io("give the directory to the user `postgres`"))?;
+        }
         Ok(server)
     }
 
@@ -152,8 +162,7 @@ impl PrivatePostgres {
         if name.is_empty() || !name.chars().all(is_plain) {
             return Err(PrivatePostgresError::BadName(name.into()));
         }
-        let statement = format!("create database \"{name}\"");
-        self.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", &statement, &self.url("postgres")])
+        self.execute(&format!("create database \"{name}\""))
     }
 
     /// The server dies as in a crash and comes back on the same port. What was committed but not yet on the
@@ -191,10 +200,6 @@ impl PrivatePostgres {
     }
 
     fn initialise(&self, options: &PrivatePostgresOptions) -> Result<()> {
-        if self.account.is_another {
-            chown(self.home.path(), Some(self.account.uid), Some(self.account.gid))
-                .map_err(io("give the directory to the user `postgres`"))?;
-        }
         let data = self.data_dir().display().to_string();
         let plain = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
         self.run("initdb", &[["--pgdata", &data].as_slice(), &plain].concat())?;
@@ -225,6 +230,10 @@ impl PrivatePostgres {
             writeln!(file, "{name} = '{}'", value.replace('\'', "''")).map_err(io(doing))?;
         }
         Ok(())
+    }
+
+    fn execute(&self, statement: &str) -> Result<()> {
+        self.run("psql", &["-X", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement, &self.url("postgres")])
     }
 
     fn control(&self, verb: &str, arguments: &[&str]) -> Result<()> {

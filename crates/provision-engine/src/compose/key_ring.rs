@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use engine::secret::{ExposeSecret, KeyRing, Sealed, Sealer, SecretString, SharedRing};
 use engine::{AccessStore, Clock, WallClock};
+use store::PostgresStore;
 use tracing::{info, warn};
 
 use crate::config::{Config, Database, Origin};
@@ -127,9 +128,9 @@ impl Keys {
     /// Seals with a key made from the password of the database, which every server of it knows.
     async fn sealer(&self) -> Result<Option<Sealer>> {
         let Some(url) = &self.shared_by else { return Ok(None) };
-        let config: tokio_postgres::Config =
-            url.expose_secret().parse().context("the database URL cannot be read")?;
-        let Some(password) = config.get_password().map(<[u8]>::to_vec) else {
+        let password =
+            PostgresStore::password(url.expose_secret()).context("the database URL cannot be read")?;
+        let Some(password) = password else {
             info!("the database has no password, so its key ring is only as safe as the database itself");
             return Ok(Some(sealer_of([0; 32])));
         };
@@ -280,6 +281,20 @@ mod tests {
         assert!(texts.iter().all(|text| *text == texts[0]));
         let shared = access.shared(NAME).await.unwrap().unwrap();
         assert!(shared.starts_with("sealed:"), "the ring is in the database in clear");
+    }
+
+    #[tokio::test]
+    async fn every_address_of_a_database_opens_the_same_ring() {
+        let access = Arc::new(MemoryStore::new());
+        let (first, _dir) = server(&access, Some(URL));
+        let ring = first.open().await.unwrap();
+        for (hosts, parameters) in
+            [("one:1,two:2", "target_session_attrs=read-write"), ("db", "sslmode=verify-full")]
+        {
+            let url = format!("postgres://engine:secret@{hosts}/engine?{parameters}");
+            let (other, _dir) = server(&access, Some(&url));
+            assert_eq!(*other.open().await.unwrap().to_text(), *ring.to_text(), "{url}");
+        }
     }
 
     #[tokio::test]

@@ -149,8 +149,9 @@ const SETTINGS: &[Setting] = &[
         "For how long a user is locked after too many wrong passwords."),
 
     set("store.database_url", Nothing, Kind::Database,
-        "The database. Without it: the SQLite file `engine.db` in the data directory. It is never shown with \
-         its password."),
+        "The database. Without it: the SQLite file `engine.db` in the data directory. HOST may be several servers of \
+         PostgreSQL with commas between them; the one that accepts writes is used. It is never shown with its \
+         password."),
     set("store.connections", Is("4"), Kind::Whole(1, 8),
         "How many connections may save operations at the same time; as many are used as get the most done."),
     set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),

@@ -4,6 +4,7 @@
 mod boundaries;
 mod check;
 mod database;
+mod failover;
 pub(crate) mod launch;
 mod random;
 mod runtimes;

@@ -10,9 +10,10 @@ use tokio_postgres::Row;
 use tracing::error;
 use uuid::Uuid;
 
-use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Session, Target, Unfinished};
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Session, Unfinished};
 use super::failure::Failure;
 use super::statements as sql;
+use super::target::Target;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
 use crate::rows::{self, ClaimedRow, EventRow, Unreadable, signed};
 

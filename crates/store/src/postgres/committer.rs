@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use super::batch::{Answer, Batch};
 use super::careful;
-use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Target};
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role};
 use super::failure::Failure;
-use super::resource_statements as resource_sql;
-use super::statements as sql;
+use super::target::Target;
+use super::{resource_statements as resource_sql, statements as sql};
 use crate::draft::Draft;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
 

@@ -1,26 +1,22 @@
 //! Connections that come back by themselves.
 
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::store::StoreError;
 use futures_util::future::try_join_all;
-use rustls::{ClientConfig, RootCertStore};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Mutex, Notify};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls, Row, Socket, Statement};
-use tokio_postgres_rustls::MakeRustlsConnect;
-use tracing::{debug, info, warn};
+use tokio_postgres::{Client, Error, Row, Statement};
+use tracing::{info, warn};
 
 use super::failure::{Failure, fault};
+use super::target::Target;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a transaction may take, and a batch with it.
 pub(super) const BATCH_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -75,86 +71,6 @@ pub(super) const BY_FILTER: &str = "
     set jit = off;
     set enable_seqscan = off;
 ";
-
-/// Where the database is and how to get in.
-pub(super) struct Target {
-    config: Config,
-    tls: Option<MakeRustlsConnect>,
-}
-
-#[cfg(test)]
-impl Target {
-    pub(super) fn has_tls(&self) -> bool {
-        self.tls.is_some()
-    }
-}
-
-impl Target {
-    pub(super) fn parse(url: &str) -> Result<Target, StoreError> {
-        // We always verify, so the three words for it mean the same.
-        let url = url.replace("sslmode=verify-full", "sslmode=require");
-        let url = url.replace("sslmode=verify-ca", "sslmode=require");
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| StoreError::Refused(format!("the address of the database is wrong: {error}")))?;
-        if config.get_application_name().is_none() {
-            config.application_name("provision-engine");
-        }
-        config.connect_timeout(CONNECT_TIMEOUT);
-        config.keepalives_idle(CONNECT_TIMEOUT).keepalives_interval(CONNECT_TIMEOUT).keepalives_retries(2);
-        config.tcp_user_timeout(BATCH_TIMEOUT);
-        let tls = (config.get_ssl_mode() == SslMode::Require).then(verified_tls).transpose()?;
-        Ok(Target { config, tls })
-    }
-
-    /// The task drives the connection until it ends, and rings when the database tells something.
-    async fn connect(&self, bell: Option<Arc<Notify>>) -> Result<(Client, JoinHandle<()>), StoreError> {
-        if let Some(tls) = &self.tls {
-            let (client, connection) = self.config.connect(tls.clone()).await.map_err(fault)?;
-            return Ok((client, tokio::spawn(drive(connection, bell))));
-        }
-        let (client, connection) = self.config.connect(NoTls).await.map_err(fault)?;
-        Ok((client, tokio::spawn(drive(connection, bell))))
-    }
-}
-
-fn verified_tls() -> Result<MakeRustlsConnect, StoreError> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    let (known, _) = roots.add_parsable_certificates(found.certs);
-    if known == 0 {
-        let text = "the database wants TLS, and this machine has no certificates to verify it with";
-        return Err(StoreError::Refused(text.into()));
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| StoreError::Refused(format!("cannot use TLS: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
-}
-
-async fn drive<S>(mut connection: Connection<Socket, S>, bell: Option<Arc<Notify>>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send,
-{
-    loop {
-        match poll_fn(|context| connection.poll_message(context)).await {
-            Some(Ok(AsyncMessage::Notification(_))) => {
-                if let Some(bell) = &bell {
-                    bell.notify_one();
-                }
-            }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => {
-                debug!(%error, "lost a connection to the database");
-                break;
-            }
-            None => break,
-        }
-    }
-}
 
 /// One open connection with its prepared statements.
 pub(super) struct Session {
@@ -361,7 +277,7 @@ impl Line {
     }
 }
 
-fn reason(error: StoreError) -> String {
+pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(text) | StoreError::Full(text) | StoreError::Refused(text) => text,
         StoreError::Fenced => error.to_string(),

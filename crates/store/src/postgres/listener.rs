@@ -7,8 +7,9 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tracing::debug;
 
-use super::connection::{Role, Session, Target, next_pause};
+use super::connection::{Role, Session, next_pause};
 use super::statements as sql;
+use super::target::Target;
 
 const LISTENER: Role = Role { settings: "", statements: &[] };
 

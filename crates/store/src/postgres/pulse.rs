@@ -9,9 +9,10 @@ use tokio::sync::{Mutex, Notify};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Param, Role, Session, Target};
+use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Param, Role, Session};
 use super::failure::Failure;
 use super::statements as sql;
+use super::target::Target;
 use crate::rows;
 
 pub(super) const PULSE: Role = Role {

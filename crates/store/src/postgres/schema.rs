@@ -3,9 +3,10 @@
 use engine::store::StoreError;
 use tokio_postgres::types::Type;
 
-use super::connection::{Role, Session, Target};
+use super::connection::{Role, Session};
 use super::failure::fault;
 use super::statements::{BEGIN, COMMIT};
+use super::target::Target;
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::PrivatePostgresError;
 
-const PROGRAMS: [&str; 4] = ["initdb", "pg_ctl", "postgres", "psql"];
+const PROGRAMS: [&str; 5] = ["initdb", "pg_basebackup", "pg_ctl", "postgres", "psql"];
 
 /// The user that the server runs as: we, or `postgres` when we are root, whom Postgres refuses.
 #[derive(Debug, Clone, Copy)]

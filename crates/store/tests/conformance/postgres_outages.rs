@@ -7,6 +7,7 @@ use engine::store::{Store, StoreError};
 use futures_util::future::join_all;
 use store::PostgresStore;
 use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 
 use crate::fixture::*;
@@ -143,4 +144,34 @@ async fn killed_connections_come_back() {
     assert_eq!(numbers(&*store, hold.id).await, [1, 2, 3, 4, 5]);
     let open = format!("select 1 from pg_stat_activity where {ours} and state = 'idle in transaction'");
     assert!(door.query(&open, &[]).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_does_not_hide_the_one_that_works() {
+    // The system accepts connections to this one, and no process takes them.
+    let hanging = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let works = new_database();
+    let (login, rest) = works.split_once('@').unwrap();
+    let url = format!("{login}@{},{rest}", hanging.local_addr().unwrap());
+    let store = timeout(LONG, PostgresStore::connect(&url, 2)).await.unwrap().expect("one server works");
+    let node = joined(&*store).await;
+    running(&*store, node).await;
+    timeout(LONG, store.bell().notified()).await.expect("the listener is connected");
+}
+
+#[tokio::test]
+async fn a_standby_is_not_used_before_it_is_promoted() {
+    let primary = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
+    let standby = primary.start_standby().unwrap();
+    let refused = PostgresStore::migrate(&standby.url("postgres")).await;
+    let Err(StoreError::Unavailable(text)) = refused else { panic!("{refused:?}") };
+    assert!(text.contains("does not allow writes"), "{text}");
+    let url =
+        format!("postgres://postgres@127.0.0.1:{},127.0.0.1:{}/postgres", standby.port(), primary.port());
+    PostgresStore::migrate(&url).await.expect("the primary accepts writes");
+    primary.stop_immediate().unwrap();
+    let refused = PostgresStore::migrate(&url).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    standby.promote().unwrap();
+    PostgresStore::migrate(&url).await.expect("the standby is the primary");
 }

@@ -1,6 +1,7 @@
 //! What must be true when all is over, asked over HTTP like anybody would.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use reqwest::Client;
 use serde_json::{Value, json};
@@ -53,6 +54,21 @@ impl Api {
 pub(crate) struct Asked {
     pub(crate) id: String,
     pub(crate) fails: bool,
+}
+
+/// Until no operation is left that has something to do.
+pub(crate) async fn until_over(api: &Api) {
+    for _ in 0..3000 {
+        let open = api.get("/operations?phase=pending,running,waiting,undoing,paused,stuck&limit=5").await;
+        let open: &Vec<Value> = open["items"].as_array().unwrap();
+        if open.is_empty() {
+            return;
+        }
+        assert!(open.iter().all(|op| op["phase"] != "stuck"), "{open:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let open = api.get("/operations?phase=pending,running,waiting,undoing,paused,stuck&limit=5").await;
+    panic!("these never ended: {open}");
 }
 
 /// I1 to I7: every acknowledged operation is there once and over as it should be, the world holds exactly what

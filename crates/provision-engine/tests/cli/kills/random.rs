@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rand::RngExt as _;
 use reqwest::Client;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::check::{self, Api, Asked};
 use super::{durable_postgres, on};
@@ -70,7 +70,7 @@ fn hunt(places: &[Place], sandbox: &Sandbox) {
         let url = servers[0].url.clone();
         runtime.block_on(async {
             let api = Api { http: Client::new(), url, token: token.clone() };
-            until_over(&api).await;
+            check::until_over(&api).await;
             check::everything(&api, &sandbox.url, &asked).await;
         });
     });
@@ -112,18 +112,4 @@ async fn submit_all(hunt: &Hunt, token: &str) -> BTreeMap<String, Asked> {
         asked.insert(key, Asked { id, fails });
     }
     asked
-}
-
-async fn until_over(api: &Api) {
-    for _ in 0..3000 {
-        let open = api.get("/operations?phase=pending,running,waiting,undoing,paused,stuck&limit=5").await;
-        let open: &Vec<Value> = open["items"].as_array().unwrap();
-        if open.is_empty() {
-            return;
-        }
-        assert!(open.iter().all(|op| op["phase"] != "stuck"), "{open:?}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let open = api.get("/operations?phase=pending,running,waiting,undoing,paused,stuck&limit=5").await;
-    panic!("these never ended: {open}");
 }
