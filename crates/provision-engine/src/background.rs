@@ -23,7 +23,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::config::Period;
-use crate::paths::{DataDir, DataDirLock};
+use crate::paths::{DataDir, DataDirError, DataDirLock};
 use process::{Health, health};
 
 pub(crate) use process::reachable;
@@ -200,9 +200,14 @@ impl Control {
     /// is not within `timeout`, it is stopped and the error ends with the last lines that it printed.
     pub(crate) fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<Started> {
         if let Status::Running(running) = self.status()? {
-            return Ok(Started::Already(running));
+            // A process that was killed a moment ago still has a pid, and listens no longer.
+            let may_be_ending = matches!(health(running.listen), Health::Bad);
+            if !may_be_ending || !self.wait_until_gone(running.pid, AFTER_KILL) {
+                return Ok(Started::Already(running));
+            }
         }
         self.dir.create()?;
+        self.wait_until_unlocked();
         let path = self.dir.output_file();
         let output = OpenOptions::new().create(true).append(true).mode(0o600).open(&path);
         let output = output.with_context(|| format!("cannot open {}", path.display()))?;
@@ -274,6 +279,16 @@ impl Control {
             if spent >= timeout {
                 bail!("provision-engine was not healthy after {} and was stopped", written(timeout));
             }
+            sleep(PAUSE);
+            spent += PAUSE;
+        }
+    }
+
+    /// The kernel releases the lock of a killed process after its pid. A lock that stays is reported by the server.
+    fn wait_until_unlocked(&self) {
+        let mut spent = Duration::ZERO;
+        while spent < AFTER_KILL && matches!(DataDirLock::acquire(&self.dir), Err(DataDirError::InUse { .. }))
+        {
             sleep(PAUSE);
             spent += PAUSE;
         }

@@ -153,12 +153,13 @@ async fn whoever_does_not_want_to_wait_can_look() {
     world.is_empty_soon().await;
 }
 
-/// Looks until an operation is over.
+/// Looks until an operation is over. A test may have shortened the time limit of the API, so that a look on a busy
+/// machine ends with 504.
 pub(crate) async fn over(world: &NebulaWorld, path: &str) -> Value {
     for _ in 0..1000 {
         let answer = world.ask("GET", path).send().await;
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        if answer.json["OPERATION"]["STATE"] != "RUNNING" {
+        assert!(matches!(answer.status, 200 | 504), "{} {}", answer.status, answer.text);
+        if answer.status == 200 && answer.json["OPERATION"]["STATE"] != "RUNNING" {
             return answer.json["OPERATION"].clone();
         }
         tokio::time::sleep(Duration::from_millis(5)).await;

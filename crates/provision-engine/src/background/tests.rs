@@ -81,6 +81,21 @@ fn it_starts_once_and_stops_once() {
 }
 
 #[test]
+fn it_starts_again_at_once_after_each_kill() {
+    let temporary = tempfile::tempdir().unwrap();
+    let control = control(&temporary);
+    let arguments = part(&control, "well");
+    let mut pids = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        let started = control.start(&arguments, Duration::from_secs(15)).unwrap();
+        let Started::Now(running) = started else { panic!("{started}, although it was killed") };
+        pids.insert(running.pid);
+        process::signal(running.pid, Signal::KILL).unwrap();
+    }
+    assert_eq!(pids.len(), 20);
+}
+
+#[test]
 fn an_engine_that_stops_again_is_told_with_what_it_printed() {
     let temporary = tempfile::tempdir().unwrap();
     let control = control(&temporary);

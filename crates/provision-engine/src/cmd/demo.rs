@@ -212,7 +212,7 @@ fn how_to_go_on() -> String {
            {program} serve --sandbox\n  \
            {program} instances create --plan azure --param name=first --param region=westeurope --wait\n  \
            PROVISION_ENGINE_ONE_PASSWORD=cognitpass {program} serverless create --faas Function --user cognit --wait\n  \
-           {program} launch --distribution rhel-9 --source sandbox --type t3.small --key ~/.ssh/id_ed25519.pub --wait\n  \
+           {program} launch\n  \
            {program} operations submit demo.hello --param name=You --watch\n  \
            {program} operations submit demo.hello --count 1000 --wait\n  \
            docs/guide/add-a-step.md shows how to add a step of your own"

@@ -113,6 +113,12 @@ impl Person {
         until(&format!("the theme {theme:?}"), || (self.script(chosen, &[]) == theme).then_some(()));
     }
 
+    #[track_caller]
+    pub(crate) fn until_value(&self, css: &str, value: &str) {
+        let held = || self.script("return document.querySelector(arguments[0])?.value ?? null", &[css.into()]);
+        until_or(|| (held() == value).then_some(()), || format!("{css} holds {} and not {value:?}", held()));
+    }
+
     /// What is in a field.
     #[track_caller]
     pub(crate) fn value(&self, css: &str) -> String {

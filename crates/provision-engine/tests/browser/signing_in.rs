@@ -40,9 +40,10 @@ fn wrong_passwords_are_said_and_then_lock_the_user() {
     person.go("/console");
     for _ in 0..3 {
         person.type_password(&name, "not this one");
+        // The page before this one says the same words, but its password is still typed in.
+        person.until_value("#password", "");
         person.until_text("#sign-in-error", "The user or the password is wrong.");
         assert_eq!(person.value("#name"), name, "what was typed is still there");
-        assert_eq!(person.value("#password"), "", "but not the password");
     }
     person.complaints();
     look(&person, "sign-in-wrong");
