@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""The two halves of ./test.
+
+    tests/run.py build               compiles program and tests with clippy as the compiler
+    tests/run.py run --counts DIR    runs the suites that were built, and prints a table of them
+
+Words after --skip are handed to every suite, as `cargo test -- --skip WORD` does.
+"""
+
+import argparse
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+BUILT = TARGET / "test-suites.json"
+# Tests that run at the same time. With more of them they wait longer than they allow for.
+THREADS = 3
+# A suite that takes longer than this is ended.
+LIMIT_SECONDS = 1200
+# The longest first, because they are the likeliest to fail. A suite that is not named here comes after them.
+LONGEST = ["provision-engine/cli", "provision-engine/browser", "workflows/it", "engine/it", "doors/it"]
+SLOWEST = 10
+
+TEST_LINE = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>\w+).*<(?P<seconds>[0-9.]+)s>", re.M)
+RESULT_LINE = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
+
+
+@dataclass
+class Suite:
+    """One test program."""
+
+    name: str
+    program: str
+    directory: str
+    has_harness: bool
+    passed: int = 0
+    failed: int = 0
+    ignored: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    code: int | None = None
+    output: str = ""
+    tests: list[tuple[float, str]] = field(default_factory=list)
+
+    @property
+    def is_ok(self) -> bool:
+        return self.code == 0 and self.failed == 0 and self.ignored == 0
+
+    def command(self, skip: list[str]) -> list[str]:
+        if not self.has_harness:
+            return [self.program]
+        words = [word for one in skip for word in ("--skip", one)]
+        return [self.program, "-Zunstable-options", "--report-time", f"--test-threads={THREADS}", *words]
+
+    def run(self, skip: list[str]) -> None:
+        # The harness reports times only to those who say that they know it may change.
+        environment = {**os.environ, "RUSTC_BOOTSTRAP": "1", "CARGO_MANIFEST_DIR": self.directory}
+        log = TARGET / "test-logs" / f"{self.name.replace('/', '-')}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        began = time.monotonic()
+        with log.open("w+b") as out:
+            process = subprocess.Popen(
+                self.command(skip), cwd=self.directory, env=environment, stdin=subprocess.DEVNULL,
+                stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
+            )
+            alarm = threading.Timer(LIMIT_SECONDS, os.killpg, (process.pid, signal.SIGKILL))
+            alarm.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            alarm.cancel()
+            process.returncode = self.code = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            self.output = out.read().decode(errors="replace")
+        self.seconds = time.monotonic() - began
+        self.cpu_seconds = usage.ru_utime + usage.ru_stime
+        for passed, failed, ignored in RESULT_LINE.findall(self.output):
+            self.passed, self.failed, self.ignored = int(passed), int(failed), int(ignored)
+        self.tests = [(float(one["seconds"]), one["name"]) for one in TEST_LINE.finditer(self.output)]
+
+
+def build() -> None:
+    """Compiles everything once. With clippy as the compiler its lints need no second pass over the dependencies."""
+    environment = {
+        **os.environ,
+        "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
+        # What `cargo clippy -- -D warnings` hands on.
+        "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
+    }
+    command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
+    began = time.monotonic()
+    cargo = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    suites = []
+    for line in cargo.stdout:
+        message = json.loads(line)
+        if not (message.get("executable") and message.get("profile", {}).get("test")):
+            continue
+        manifest, target = Path(message["manifest_path"]), message["target"]
+        kind = target["name"] if target["kind"] == ["test"] else "unit"
+        has_harness = not harness_is_off(manifest, target["name"])
+        name = f"{manifest.parent.name}/{kind}"
+        suites.append(asdict(Suite(name, message["executable"], str(manifest.parent), has_harness)))
+    if cargo.wait() != 0:
+        sys.exit("the build failed, or clippy found something")
+    BUILT.write_text(json.dumps(suites))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
+
+
+def harness_is_off(manifest: Path, name: str) -> bool:
+    sections = manifest.read_text().split("[[test]]")[1:]
+    return any(f'name = "{name}"' in section and "harness = false" in section for section in sections)
+
+
+def run_all(suites: list[Suite], skip: list[str]) -> None:
+    place = {name: number for number, name in enumerate(LONGEST)}
+    for suite in sorted(suites, key=lambda suite: place.get(suite.name, len(place))):
+        suite.run(skip)
+        report(suite)
+
+
+def report(suite: Suite) -> None:
+    word = "ok" if suite.is_ok else "FAILED"
+    print(f"{word:6} {suite.name:32} {suite.passed:5} tests {suite.seconds:7.1f} s", flush=True)
+    if not suite.is_ok:
+        _, _, failures = suite.output.partition("\nfailures:\n")
+        print(failures or "\n".join(suite.output.splitlines()[-100:]))
+        if suite.code not in (0, 101):
+            print(f"{suite.name} ended with {suite.code}" + (" (time limit)" if suite.code == -9 else ""))
+
+
+def print_table(suites: list[Suite]) -> None:
+    print(f"\n{'suite':34}{'tests':>7}{'seconds':>10}{'CPU s':>8}")
+    for suite in sorted(suites, key=lambda suite: -suite.seconds):
+        if suite.passed or suite.seconds >= 1:
+            print(f"{suite.name:34}{suite.passed:7}{suite.seconds:10.1f}{suite.cpu_seconds:8.0f}")
+    slowest = sorted((test + (suite.name,) for suite in suites for test in suite.tests), reverse=True)[:SLOWEST]
+    print("\nthe slowest tests, in seconds")
+    for seconds, name, suite_name in slowest:
+        print(f"{seconds:7.1f}  {suite_name}: {name}")
+
+
+def run(counts: Path, skip: list[str]) -> bool:
+    suites = [Suite(**suite) for suite in json.loads(BUILT.read_text())]
+    began = time.monotonic()
+    run_all(suites, skip)
+    print_table(suites)
+    print(f"\n{time.monotonic() - began:.0f} seconds for all suites")
+
+    (counts / "output").write_text("".join(suite.output for suite in suites))
+    for name, number in {
+        "passed": sum(suite.passed for suite in suites),
+        "failed": sum(max(suite.failed, int(not suite.is_ok)) for suite in suites),
+        "browser": sum(suite.passed for suite in suites if suite.name.endswith("/browser")),
+    }.items():
+        (counts / name).write_text(f"{number}\n")
+    return all(suite.is_ok for suite in suites)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("half", choices=["build", "run"])
+    parser.add_argument("--skip", action="append", default=[], metavar="WORD")
+    parser.add_argument("--counts", type=Path, metavar="DIR", help="for counts, and for what the suites print")
+    options = parser.parse_args()
+    if options.half == "build":
+        build()
+    elif not run(options.counts, options.skip):
+        sys.exit(1)
+
+
+main()
