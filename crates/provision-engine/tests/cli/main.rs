@@ -17,6 +17,7 @@ mod launch_replicas;
 mod logs;
 mod operations;
 mod postgres;
+mod readme;
 mod runtimes;
 mod serverless;
 mod serverless_commands;
