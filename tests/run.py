@@ -17,17 +17,19 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = TARGET / "test-suites.json"
-# Tests that run at the same time. With more of them they wait longer than they allow for.
+# Suites that run at the same time, and tests of one suite. With more of them they wait longer than they allow for.
+LANES = 2
 THREADS = 3
 # A suite that takes longer than this is ended.
 LIMIT_SECONDS = 1200
-# The longest first, because they are the likeliest to fail. A suite that is not named here comes after them.
+# The longest first, so that the lanes end together. A suite that is not named here comes after them.
 LONGEST = ["provision-engine/cli", "provision-engine/browser", "workflows/it", "engine/it", "doors/it"]
 SLOWEST = 10
 
@@ -123,9 +125,13 @@ def harness_is_off(manifest: Path, name: str) -> bool:
 
 def run_all(suites: list[Suite], skip: list[str]) -> None:
     place = {name: number for number, name in enumerate(LONGEST)}
-    for suite in sorted(suites, key=lambda suite: place.get(suite.name, len(place))):
-        suite.run(skip)
-        report(suite)
+    in_order = sorted(suites, key=lambda suite: place.get(suite.name, len(place)))
+    with ThreadPoolExecutor(LANES) as lanes:
+        running = [lanes.submit(suite.run, skip) for suite in in_order]
+        owner = dict(zip(running, in_order))
+        for ended in as_completed(running):
+            ended.result()
+            report(owner[ended])
 
 
 def report(suite: Suite) -> None:

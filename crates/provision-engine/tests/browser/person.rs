@@ -115,7 +115,8 @@ impl Person {
 
     #[track_caller]
     pub(crate) fn until_value(&self, css: &str, value: &str) {
-        let held = || self.script("return document.querySelector(arguments[0])?.value ?? null", &[css.into()]);
+        let held =
+            || self.script("return document.querySelector(arguments[0])?.value ?? null", &[css.into()]);
         until_or(|| (held() == value).then_some(()), || format!("{css} holds {} and not {value:?}", held()));
     }
 
