@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio::time::Instant;
 
 /// A moment, in microseconds since 1970 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +75,10 @@ impl<'de> Deserialize<'de> for Timestamp {
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
     async fn sleep(&self, duration: Duration);
+    /// A moment that no change of the clock moves. It may stand still while the machine sleeps.
+    fn monotonic(&self) -> Instant {
+        Instant::now()
+    }
     /// A number nobody can guess or, in a simulation, everybody can repeat.
     fn chance(&self) -> u64;
 }

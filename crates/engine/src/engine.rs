@@ -4,7 +4,7 @@ mod submit;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -34,7 +34,6 @@ pub use submit::{Accepted, Alongside, Command, SubmitError};
 #[derive(Clone)]
 pub struct Engine {
     worker: Arc<Worker>,
-    last_wish: Arc<AtomicI64>,
 }
 
 /// Puts an engine together.
@@ -85,8 +84,7 @@ impl EngineBuilder {
             feed: Feed::default(),
             stopping: AtomicBool::new(false),
         };
-        let worker = Arc::new(Worker::new(house, self.registry));
-        Engine { worker, last_wish: Arc::new(AtomicI64::new(0)) }
+        Engine { worker: Arc::new(Worker::new(house, self.registry)) }
     }
 }
 
@@ -152,14 +150,14 @@ impl Engine {
     /// of the step that runs.
     pub async fn ask(&self, id: OperationId, verb: Verb, by: &str, reason: &str) -> Result<(), AskError> {
         let house = &self.worker.house;
-        let at = self.wish_time(house.clock.now());
-        let wish = Wish { verb, by: by.to_owned(), reason: reason.to_owned(), at };
-        match house.store.commit(Write::Wish { id, wish: wish.clone() }).await? {
+        let at = house.clock.now();
+        let wish = Wish { verb, by: by.to_owned(), reason: reason.to_owned(), at, number: 0 };
+        match house.store.commit(Write::Wish { id, wish }).await? {
             Receipt::NoSuchOperation => Err(AskError::NotFound),
             Receipt::NotNow(phase) => Err(AskError::NotNow { phase, verb }),
             Receipt::Busy(operation) => Err(AskError::Busy { operation }),
             _ => {
-                self.worker.deliver(id, wish);
+                self.worker.fetch_request(id);
                 self.worker.wake(at);
                 Ok(())
             }
@@ -224,7 +222,7 @@ impl Engine {
     pub async fn is_ready(&self) -> Result<(), StoreError> {
         self.worker.house.store.ping().await?;
         match self.worker.lease() {
-            Some(lease) if lease.allows_effects(self.now()) => Ok(()),
+            Some(lease) if lease.allows_effects(self.worker.house.moment()) => Ok(()),
             _ => Err(StoreError::Unavailable("this node holds no valid lease".into())),
         }
     }
@@ -287,14 +285,5 @@ impl Engine {
             Ok(None) => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    /// Two wishes never have the same time, so that the later one is always heard.
-    fn wish_time(&self, now: Timestamp) -> Timestamp {
-        let before = self
-            .last_wish
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |last| Some(now.0.max(last + 1)))
-            .unwrap_or(now.0);
-        Timestamp(now.0.max(before + 1))
     }
 }

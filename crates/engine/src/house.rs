@@ -1,8 +1,10 @@
 //! What all operations of one process share.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::budget::RetryPolicy;
 use crate::clock::{Clock, Timestamp};
@@ -60,24 +62,43 @@ impl House {
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
+
+    pub(crate) fn moment(&self) -> Moment {
+        Moment { wall: self.clock.now(), monotonic: self.clock.monotonic() }
+    }
+}
+
+/// Now, on two clocks. One can be set back and the other stands still while the machine sleeps, so an age is
+/// what the clock says that saw more time pass.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Moment {
+    wall: Timestamp,
+    monotonic: Instant,
+}
+
+impl Moment {
+    fn since(self, earlier: Moment) -> Duration {
+        let elapsed = self.monotonic.saturating_duration_since(earlier.monotonic);
+        elapsed.max(self.wall.since(earlier.wall))
+    }
 }
 
 /// The right of this node to start effects. It ends well before others may take over.
 pub(crate) struct Lease {
     pub(crate) node: NodeId,
     lease: Duration,
-    renewed_at: AtomicI64,
+    renewed_at: Mutex<Moment>,
     lost: AtomicBool,
 }
 
 impl Lease {
-    pub(crate) fn new(node: NodeId, lease: Duration, now: Timestamp) -> Lease {
-        Lease { node, lease, renewed_at: AtomicI64::new(now.0), lost: AtomicBool::new(false) }
+    pub(crate) fn new(node: NodeId, lease: Duration, asked_at: Moment) -> Lease {
+        Lease { node, lease, renewed_at: Mutex::new(asked_at), lost: AtomicBool::new(false) }
     }
 
     /// `asked_at` is when the renewal was sent, not when the answer came: the lease counts from there.
-    pub(crate) fn renewed(&self, asked_at: Timestamp) {
-        self.renewed_at.store(asked_at.0, Ordering::Relaxed);
+    pub(crate) fn renewed(&self, asked_at: Moment) {
+        *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = asked_at;
     }
 
     pub(crate) fn lose(&self) {
@@ -88,19 +109,22 @@ impl Lease {
         self.lost.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn allows_effects(&self, now: Timestamp) -> bool {
-        let age = now.since(Timestamp(self.renewed_at.load(Ordering::Relaxed)));
-        !self.is_lost() && age < self.lease * 3 / 5
+    pub(crate) fn allows_effects(&self, now: Moment) -> bool {
+        let renewed_at = *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner);
+        !self.is_lost() && now.since(renewed_at) < self.lease * 3 / 5
     }
 }
 
-/// Where wishes for a running operation arrive.
+/// Where control requests for a running operation arrive: the last one counts, in whatever order they arrive.
 #[derive(Default)]
 pub(crate) struct Mailbox(Mutex<Option<Wish>>);
 
 impl Mailbox {
     pub(crate) fn put(&self, wish: Wish) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(wish);
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|last| last.number < wish.number) {
+            *last = Some(wish);
+        }
     }
 
     pub(crate) fn take(&self) -> Option<Wish> {
@@ -115,7 +139,11 @@ mod tests {
 
     #[test]
     fn effects_stop_well_before_the_lease_ends() {
-        let at = |ms: u64| Timestamp(0).plus(Duration::from_millis(ms));
+        let start = Instant::now();
+        let at = |ms: u64| {
+            let since = Duration::from_millis(ms);
+            Moment { wall: Timestamp(0).plus(since), monotonic: start + since }
+        };
         let lease = Lease::new(NodeId(Uuid::nil()), Duration::from_secs(5), at(0));
         assert!(lease.allows_effects(at(2_999)));
         assert!(!lease.allows_effects(at(3_000)));
@@ -123,5 +151,40 @@ mod tests {
         assert!(lease.allows_effects(at(5_000)));
         lease.lose();
         assert!(!lease.allows_effects(at(5_000)));
+    }
+
+    #[test]
+    fn a_lease_is_as_old_as_the_clock_says_that_saw_more_time_pass() {
+        let (start, wall) = (Instant::now(), Timestamp(1_000_000_000));
+        let second = Duration::from_secs(1);
+        let table = [
+            ("nothing happened", wall.plus(second), second, true),
+            ("the clock was set back for an hour", wall.minus(second * 3600), second, true),
+            ("set back, and no renewal since", wall.minus(second * 3600), second * 4, false),
+            ("the machine slept", wall.plus(second * 4), second, false),
+            ("the clock was set forward", wall.plus(second * 3600), second, false),
+        ];
+        for (what, now, elapsed, allowed) in table {
+            let lease = Lease::new(NodeId(Uuid::nil()), second * 5, Moment { wall, monotonic: start });
+            let moment = Moment { wall: now, monotonic: start + elapsed };
+            assert_eq!(lease.allows_effects(moment), allowed, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_request_with_the_greatest_number_counts_in_whatever_order_they_arrive() {
+        let mailbox = Mailbox::default();
+        let wish = |number: i64| Wish {
+            verb: crate::phase::Verb::Pause,
+            by: String::new(),
+            reason: String::new(),
+            at: Timestamp(-number),
+            number,
+        };
+        for number in [2, 3, 1] {
+            mailbox.put(wish(number));
+        }
+        assert_eq!(mailbox.take(), Some(wish(3)));
+        assert_eq!(mailbox.take(), None);
     }
 }

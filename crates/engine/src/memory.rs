@@ -40,7 +40,7 @@ pub struct Memory {
     pub stuck: Option<StuckAt>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// The last wish that was heard, so that it is not heard twice.
+    /// When the last control request was made. For releases that told requests apart by their time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Timestamp>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

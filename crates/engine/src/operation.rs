@@ -13,7 +13,7 @@ use crate::memory::Memory;
 use crate::outcome::{Halt, LetGo};
 use crate::phase::Phase;
 use crate::secret::{Sealed, Sealer, SecretError, SecretString};
-use crate::store::{Append, Hold, Portrait, Receipt, Store, StoreError, Write};
+use crate::store::{Append, Hold, Portrait, Receipt, Store, StoreError, TakenSignal, Write};
 use crate::workflow::{Fact, Record, Resource, Workflow};
 
 /// One durable run of a workflow for one resource, as its steps see it.
@@ -45,6 +45,15 @@ pub(crate) struct Book {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) feed: Feed,
+}
+
+/// What is saved in the same commit as an event, outside the journal.
+#[derive(Default)]
+pub(crate) struct Beside {
+    pub(crate) phase: Option<Phase>,
+    /// The control request that the event deals with.
+    pub(crate) heard: Option<i64>,
+    pub(crate) consumes: Option<TakenSignal>,
 }
 
 impl<W: Workflow> Operation<W> {
@@ -201,14 +210,13 @@ impl Book {
     }
 
     pub(crate) async fn append(&mut self, body: impl FnOnce(Changes) -> Body) -> Result<(), Halt> {
-        self.append_with(body, None, None).await
+        self.append_with(body, Beside::default()).await
     }
 
     pub(crate) async fn append_with(
         &mut self,
         body: impl FnOnce(Changes) -> Body,
-        phase: Option<Phase>,
-        consumes: Option<String>,
+        beside: Beside,
     ) -> Result<(), Halt> {
         let event = self.next(body);
         let portrait = self.portrait.take();
@@ -216,8 +224,9 @@ impl Book {
         let append = Append {
             id: self.hold.id,
             event: event.clone(),
-            phase,
-            consumes,
+            phase: beside.phase,
+            heard: beside.heard,
+            consumes: beside.consumes.map(Box::new),
             portrait: portrait.map(Box::new),
         };
         self.commit(Write::Append(append)).await?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::clock::Timestamp;
 use crate::house::{House, Lease, Mailbox};
 use crate::memory::Memory;
 use crate::operation::{Book, Operation};
@@ -46,6 +47,7 @@ pub(crate) struct Job<'a> {
     pub(crate) claimed: Claimed,
     pub(crate) memory: Memory,
     pub(crate) row_seq: u32,
+    pub(crate) not_before: Option<Timestamp>,
 }
 
 #[derive(Default)]
@@ -127,7 +129,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
     }
 
     async fn run(&self, job: Job<'_>) -> Result<Left, String> {
-        let Job { house, lease, mailbox, claimed, memory, row_seq } = job;
+        let Job { house, lease, mailbox, claimed, memory, row_seq, not_before } = job;
         let (params, state) = decode::<W>(&claimed.params, &memory)?;
         let mut memory = memory;
         if memory.state.is_null() {
@@ -138,7 +140,6 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             mailbox.put(wish);
         }
         let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), W::KIND);
-        let heard = memory.heard;
         let book = Book {
             memory,
             seq: claimed.seq,
@@ -169,7 +170,8 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             phase: claimed.phase,
             created_at: claimed.created_at,
             deadline_at: claimed.deadline_at,
-            heard,
+            heard: 0,
+            not_before,
             row_seq,
             signal: claimed.signal,
             orphaned: claimed.orphaned,

@@ -8,19 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use serde_json::Value;
 use tracing::{debug, info};
 
 use crate::clock::Timestamp;
 use crate::event::{Because, Body, Changes};
 use crate::house::{House, Lease, Mailbox};
 use crate::observer::StepResult;
-use crate::operation::Operation;
+use crate::operation::{Beside, Operation};
 use crate::outcome::{Cause, Done, Halt, LetGo, Outcome};
 use crate::phase::{Phase, Turn, Verb};
 use crate::plan::{Plan, Planned};
 use crate::step::Effect;
-use crate::store::Wish;
+use crate::store::{Signal, TakenSignal, Wish};
 use crate::workflow::Workflow;
 
 /// How an operation was put down.
@@ -41,12 +40,14 @@ pub(crate) struct Course<'a, W: Workflow> {
     pub(crate) phase: Phase,
     pub(crate) created_at: Timestamp,
     pub(crate) deadline_at: Timestamp,
-    /// The last wish that was dealt with, whether or not it made sense.
-    pub(crate) heard: Option<Timestamp>,
+    /// The number of the last control request that was dealt with, whether or not it made sense.
+    pub(crate) heard: i64,
+    /// No other claim of this operation may come earlier, whatever happens.
+    pub(crate) not_before: Option<Timestamp>,
     /// The last event that the memory in the row knows.
     pub(crate) row_seq: u32,
     /// What the outside said while the operation waited for it.
-    pub(crate) signal: Option<(String, Value)>,
+    pub(crate) signal: Option<Signal>,
     /// The owner before died: a call may have happened that was not recorded.
     pub(crate) orphaned: bool,
 }
@@ -77,9 +78,10 @@ impl<W: Workflow> Course<'_, W> {
     }
 
     async fn walk(&mut self) -> Result<Left, Halt> {
-        if let Some((key, payload)) = self.signal.take() {
-            let consumes = Some(key.clone());
-            self.op.book.append_with(|_| Body::Signalled { key, payload }, None, consumes).await?;
+        if let Some(Signal { key, payload, number }) = self.signal.take() {
+            let consumes = Some(TakenSignal { key: key.clone(), number });
+            let beside = Beside { consumes, ..Beside::default() };
+            self.op.book.append_with(|_| Body::Signalled { key, payload }, beside).await?;
         }
         if let Flow::Down(left) = self.hear().await? {
             return Ok(left);
@@ -188,11 +190,10 @@ impl<W: Workflow> Course<'_, W> {
 
     /// Deals with what an operator or a door asked for.
     async fn hear(&mut self) -> Result<Flow, Halt> {
-        let Some(wish) = self.mailbox.take().filter(|wish| self.heard.is_none_or(|heard| wish.at > heard))
-        else {
+        let Some(wish) = self.mailbox.take().filter(|wish| wish.number > self.heard) else {
             return Ok(Flow::On);
         };
-        self.heard = Some(wish.at);
+        self.heard = wish.number;
         let goes_back = self.op.book.memory.goes_back();
         // Who cancels what is being undone already only wants it to get on.
         let verb = if wish.verb == Verb::Cancel && goes_back { Verb::Resume } else { wish.verb };
@@ -204,8 +205,8 @@ impl<W: Workflow> Course<'_, W> {
         self.flush().await?;
         let Wish { by, reason, at, .. } = wish;
         let cause = cancelled_by(&by, &reason);
-        let phase = Some(self.phase);
-        self.op.book.append_with(|_| Body::Asked { verb, by, reason, at }, phase, None).await?;
+        let beside = Beside { phase: Some(self.phase), heard: Some(self.heard), consumes: None };
+        self.op.book.append_with(|_| Body::Asked { verb, by, reason, at }, beside).await?;
         match verb {
             Verb::Pause => self.hold_still(Phase::Paused).await.map(Flow::Down),
             Verb::Cancel => self.turn_back(Because::Cancelled, None, cause).await,
@@ -256,7 +257,7 @@ impl<W: Workflow> Course<'_, W> {
             None => None,
         };
         let began = self.house.clock.now();
-        if !self.lease.allows_effects(began) {
+        if !self.lease.allows_effects(self.house.moment()) {
             let why = LetGo::StoreLost("the lease could not be renewed in time".into());
             return Answer::Given(Err(Halt::LetGo(why)));
         }

@@ -27,13 +27,15 @@ pub trait Store: Send + Sync + 'static {
     async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError>;
 
     /// Renews the lease, frees what nodes with an expired lease owned, and brings wishes for our operations.
-    /// `Fenced` when this node has been declared dead: it must let go of everything and join anew.
+    /// Nothing but the renewal makes it fail or wait for long. `Fenced` when this node has been declared dead:
+    /// it must let go of everything and join anew.
     async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError>;
 
     /// Says good-bye: what this node still owns is free at once.
     async fn leave(&self, node: NodeId) -> Result<(), StoreError>;
 
     /// Frees operations that this node owns on paper but no longer runs, because a save had no answer.
+    /// `Unavailable` when some are locked by others: those are still owned, the rest is free.
     async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError>;
 
     async fn commit(&self, write: Write) -> Result<Receipt, StoreError>;
@@ -157,9 +159,11 @@ pub struct Append {
     pub event: Event,
     /// For lists: the phase in the row, where it changes without the operation being put down.
     pub phase: Option<Phase>,
-    /// A signal that this event takes over from the inbox.
-    pub consumes: Option<String>,
-    /// What the resource of this operation looks like now, with its name. Rare, so it is out of the way.
+    /// The control request that this event deals with: the row keeps only one with a greater number.
+    pub heard: Option<i64>,
+    /// A signal that this event takes over from the inbox. Rare, so it is out of the way.
+    pub consumes: Option<Box<TakenSignal>>,
+    /// What the resource of this operation looks like now, with its name. Rare too.
     pub portrait: Option<Box<(String, Portrait)>>,
 }
 
@@ -180,8 +184,11 @@ pub struct Park {
     pub reason: Option<String>,
     /// The folded memory and the number of the last event in it; `None` leaves what is there.
     pub memory: Option<(String, u32)>,
-    /// The wish that has been heard; a newer one wakes the operation at once.
-    pub heard: Option<Timestamp>,
+    /// The number of the last control request that was dealt with or dropped. One with a greater number wakes
+    /// the operation at once; any other is cleared.
+    pub heard: i64,
+    /// What wakes the operation at once does not wake it before this moment.
+    pub not_before: Option<Timestamp>,
     pub portrait: Option<(String, Portrait)>,
 }
 
@@ -208,7 +215,28 @@ pub struct Wish {
     pub by: String,
     #[serde(default)]
     pub reason: String,
+    /// For people. Clocks differ between processes, so it orders nothing.
     pub at: Timestamp,
+    /// Given by the database and greater than those of all requests before it. Claims and heartbeats bring it;
+    /// zero elsewhere.
+    #[serde(skip)]
+    pub number: i64,
+}
+
+/// What the outside said under a key, as a claim found it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signal {
+    pub key: String,
+    pub payload: Value,
+    /// Tells this signal from a later one with the same key.
+    pub number: i64,
+}
+
+/// Names the one signal that an event takes over. A later one with the same key stays in the inbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenSignal {
+    pub key: String,
+    pub number: i64,
 }
 
 /// What became of a write that was accepted.
@@ -259,7 +287,7 @@ pub struct Claimed {
     /// The owner before died: a call may have happened that was not recorded.
     pub orphaned: bool,
     pub wish: Option<Wish>,
-    pub signal: Option<(String, Value)>,
+    pub signal: Option<Signal>,
 }
 
 /// One line of a list.

@@ -1,4 +1,6 @@
-//! Picks up operations that are due, keeps this node alive in the eyes of others, and stops gracefully.
+//! Picks up operations that are due, runs each in a task, and stops gracefully.
+
+mod heartbeat;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -20,12 +22,18 @@ use crate::outcome::LetGo;
 use crate::phase::Phase;
 use crate::registry::{Job, Registry};
 use crate::runner::Left;
-use crate::store::{Claimed, Hold, Park, StoreError, Wish, Write};
+use crate::store::{Claimed, Claims, Hold, Park, StoreError, Write};
 
 /// Operations taken in one claim; more are taken in the next one.
 const CLAIM_MAX: usize = 500;
 /// How long an operation rests whose workflow this release does not know: another node may know it.
 const UNKNOWN_REST: Duration = Duration::from_secs(60);
+/// How long it rests when there is a control request for it: a node that knows the workflow may deal with that.
+const UNKNOWN_REQUEST_REST: Duration = Duration::from_secs(1);
+/// Two claims of one operation are at least this far apart, unless a signal or a request comes between them.
+const CLAIM_DISTANCE: Duration = Duration::from_millis(100);
+/// How long to rest when something is due that could not be claimed: others are working on it.
+const EMPTY_CLAIM_REST: Duration = Duration::from_millis(100);
 /// How long to leave the store alone after it failed.
 const STORE_REST: Duration = Duration::from_millis(250);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
@@ -39,9 +47,29 @@ pub(crate) struct Worker {
     /// Operations that are ours on paper but that nobody here works on, because a save had no answer.
     adrift: Mutex<BTreeSet<OperationId>>,
     alarm: Alarm,
+    /// Asks for a heartbeat before its time.
+    beat: Notify,
     tasks: TaskTracker,
     loops: TaskTracker,
+    heart: TaskTracker,
+    /// No new work.
     stop: CancellationToken,
+    /// No work any more.
+    idle: CancellationToken,
+}
+
+/// When an operation that this release cannot work on is looked at again.
+struct Aside {
+    due_at: Option<Timestamp>,
+    not_before: Option<Timestamp>,
+    heard: i64,
+}
+
+/// What a claim says about the next one.
+struct Found {
+    next_due: Option<Timestamp>,
+    /// Something is due, and nothing could be claimed.
+    is_out_of_reach: bool,
 }
 
 /// When to look for due operations next.
@@ -73,30 +101,24 @@ impl Worker {
             running: Mutex::default(),
             adrift: Mutex::default(),
             alarm: Alarm { next: AtomicI64::new(i64::MAX), ring: Notify::new() },
+            beat: Notify::new(),
             tasks: TaskTracker::new(),
             loops: TaskTracker::new(),
+            heart: TaskTracker::new(),
             stop: CancellationToken::new(),
+            idle: CancellationToken::new(),
         }
     }
 
     /// Joins the others and begins to work. `previous` is the node that this process was before it died.
     pub(crate) async fn start(self: &Arc<Self>, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
         let node = self.join(previous).await?;
-        let spawn = |name: &'static str, task| {
-            self.loops.spawn(Instrument::instrument(task, info_span!("node", task = name)));
+        let spawn = |tracker: &TaskTracker, name: &'static str, task| {
+            tracker.spawn(Instrument::instrument(task, info_span!("node", task = name)));
         };
-        spawn("claim", Arc::clone(self).claim_loop().boxed());
-        spawn("heartbeat", Arc::clone(self).heartbeat_loop().boxed());
-        spawn("prune", Arc::clone(self).prune_loop().boxed());
-        Ok(node)
-    }
-
-    async fn join(&self, previous: Option<NodeId>) -> Result<NodeId, StoreError> {
-        let node = NodeId::new(&*self.house.clock);
-        let asked_at = self.house.clock.now();
-        self.house.store.join(node, previous, self.house.settings.lease).await?;
-        *open(&self.lease) = Some(Arc::new(Lease::new(node, self.house.settings.lease, asked_at)));
-        info!(%node, "joined");
+        spawn(&self.loops, "claim", Arc::clone(self).claim_loop().boxed());
+        spawn(&self.heart, "heartbeat", Arc::clone(self).heartbeat_loop().boxed());
+        spawn(&self.loops, "prune", Arc::clone(self).prune_loop().boxed());
         Ok(node)
     }
 
@@ -118,12 +140,6 @@ impl Worker {
         self.alarm.at(due_at);
     }
 
-    pub(crate) fn deliver(&self, id: OperationId, wish: Wish) {
-        if let Some(mailbox) = open(&self.running).get(&id) {
-            mailbox.put(wish);
-        }
-    }
-
     pub(crate) fn set_adrift(&self, id: OperationId) {
         open(&self.adrift).insert(id);
     }
@@ -132,6 +148,7 @@ impl Worker {
     pub(crate) fn take_on(self: &Arc<Self>, claimed: Claimed, lease: Arc<Lease>) {
         let mailbox = Arc::new(Mailbox::default());
         open(&self.running).insert(claimed.id, Arc::clone(&mailbox));
+        open(&self.adrift).remove(&claimed.id);
         let span = info_span!("operation", operation.id = %claimed.id, workflow = %claimed.workflow);
         let worker = Arc::clone(self);
         self.tasks.spawn(async move { worker.work(claimed, mailbox, lease).await }.instrument(span));
@@ -163,32 +180,45 @@ impl Worker {
     async fn run(&self, claimed: Claimed, mailbox: Arc<Mailbox>, lease: &Lease) -> Left {
         let hold = Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch };
         let phase = claimed.phase;
+        let now = self.house.clock.now();
         let Some(plan) = self.registry.get(&claimed.workflow) else {
             let reason =
                 format!("this release has no workflow {}: a node that has it will go on", claimed.workflow);
-            let due_at = self.house.clock.now().plus(UNKNOWN_REST);
             let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
-            return self.put_aside(hold, phase, Some(due_at), reason).await;
+            let rest = Aside {
+                due_at: Some(now.plus(UNKNOWN_REST)),
+                not_before: Some(now.plus(UNKNOWN_REQUEST_REST)),
+                heard: 0,
+            };
+            return self.put_aside(hold, phase, rest, reason).await;
         };
+        // An operation that was created here was not claimed yet.
+        let not_before = (claimed.epoch > 1).then(|| now.plus(CLAIM_DISTANCE));
+        let heard = claimed.wish.as_ref().map_or(0, |wish| wish.number);
         let row_seq = claimed.seq.saturating_sub(u32::try_from(claimed.events.len()).unwrap_or(u32::MAX));
         let saved = claimed.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
         let outcome = match saved {
             Ok(memory) => {
                 let memory = memory.fold(&claimed.events);
                 let house = &self.house;
-                plan.run(Job { house, lease, mailbox, claimed, memory, row_seq }).await
+                plan.run(Job { house, lease, mailbox, claimed, memory, row_seq, not_before }).await
             }
             Err(error) => Err(format!("its memory cannot be read: {error}")),
         };
         match outcome {
             Ok(left) => left,
-            Err(reason) => self.put_aside(hold, Phase::Stuck, None, reason).await,
+            // Nobody can deal with a request for it either, so that is dropped.
+            Err(reason) => {
+                let rest = Aside { due_at: None, not_before, heard };
+                self.put_aside(hold, Phase::Stuck, rest, reason).await
+            }
         }
     }
 
     /// Puts an operation down that this release cannot work on. One bad operation never stops the others.
-    async fn put_aside(&self, hold: Hold, phase: Phase, due_at: Option<Timestamp>, reason: String) -> Left {
+    async fn put_aside(&self, hold: Hold, phase: Phase, rest: Aside, reason: String) -> Left {
         warn!(%reason, "put aside");
+        let Aside { due_at, not_before, heard } = rest;
         let park = Park {
             hold,
             event: None,
@@ -199,7 +229,8 @@ impl Worker {
             step: None,
             reason: Some(reason),
             memory: None,
-            heard: None,
+            heard,
+            not_before,
             portrait: None,
         };
         match self.house.store.commit(Write::Park(Box::new(park))).await {
@@ -214,10 +245,11 @@ impl Worker {
             self.alarm.next.store(i64::MAX, Ordering::Release);
             let Some(lease) = self.lease() else { return };
             let rest = match self.claim_once(&lease).await {
-                Ok(next_due) => {
+                Ok(found) => {
                     let poll = self.jittered(self.house.settings.poll);
-                    let until =
-                        next_due.map_or(poll, |due_at| due_at.since(self.house.clock.now()).min(poll));
+                    let next = found.next_due.map(|due_at| due_at.since(self.house.clock.now()));
+                    let least = if found.is_out_of_reach { EMPTY_CLAIM_REST } else { Duration::ZERO };
+                    let until = next.map_or(poll, |next| next.max(least).min(poll));
                     // Work that waits for room is looked at when room is made.
                     if self.host().is_none() { poll } else { until }
                 }
@@ -248,67 +280,32 @@ impl Worker {
         }
     }
 
-    async fn claim_once(self: &Arc<Self>, lease: &Arc<Lease>) -> Result<Option<Timestamp>, StoreError> {
-        let adrift: Vec<OperationId> = open(&self.adrift).iter().copied().collect();
-        if !adrift.is_empty() {
-            self.house.store.release(lease.node, &adrift).await?;
-            open(&self.adrift).retain(|id| !adrift.contains(id));
-        }
+    async fn claim_once(self: &Arc<Self>, lease: &Arc<Lease>) -> Result<Found, StoreError> {
+        self.release_adrift(lease.node).await;
         let room = self.house.settings.max_running.saturating_sub(self.running_count());
-        if room == 0 || self.house.is_stopping() || !lease.allows_effects(self.house.clock.now()) {
-            return Ok(None);
+        if room == 0 || self.house.is_stopping() || !lease.allows_effects(self.house.moment()) {
+            return Ok(Found { next_due: None, is_out_of_reach: false });
         }
         let now = self.house.clock.now();
-        let claims = self.house.store.claim(lease.node, now, room.min(CLAIM_MAX)).await?;
-        for claimed in claims.operations {
+        let Claims { operations, next_due } =
+            self.house.store.claim(lease.node, now, room.min(CLAIM_MAX)).await?;
+        let is_out_of_reach = operations.is_empty() && next_due.is_some_and(|due_at| due_at <= now);
+        for claimed in operations {
             self.take_on(claimed, Arc::clone(lease));
         }
-        Ok(claims.next_due)
+        Ok(Found { next_due, is_out_of_reach })
     }
 
-    async fn heartbeat_loop(self: Arc<Self>) {
-        let every = self.house.settings.lease / 5;
-        let mut is_silent = false;
-        while !self.stop.is_cancelled() {
-            tokio::select! {
-                biased;
-                () = self.stop.cancelled() => return,
-                () = self.house.clock.sleep(every) => {}
-            }
-            let Some(lease) = self.lease() else { continue };
-            let asked_at = self.house.clock.now();
-            match self.house.store.heartbeat(lease.node, self.house.settings.lease).await {
-                Ok(wishes) => {
-                    lease.renewed(asked_at);
-                    for (id, wish) in wishes {
-                        self.deliver(id, wish);
-                    }
-                    if std::mem::take(&mut is_silent) {
-                        info!("the database answers again");
-                        self.alarm.ring.notify_one();
-                    }
-                }
-                Err(StoreError::Fenced) => self.rejoin(lease.node).await,
-                Err(error) => {
-                    if !std::mem::replace(&mut is_silent, true) {
-                        warn!(%error, "cannot renew the lease; no new step starts until it can");
-                    }
-                }
-            }
+    /// What cannot be released now, because its row is locked or the database is away, is no reason to claim
+    /// nothing else. It stays adrift until a release or a claim has succeeded.
+    async fn release_adrift(&self, node: NodeId) {
+        let adrift: Vec<OperationId> = open(&self.adrift).iter().copied().collect();
+        if adrift.is_empty() {
+            return;
         }
-    }
-
-    /// Others declared this node dead. What it was working on belongs to them; it begins anew, once: the two
-    /// loops may both have heard of it.
-    async fn rejoin(&self, dead: NodeId) {
-        let _one_at_a_time = self.joining.lock().await;
-        match self.lease() {
-            Some(lease) if lease.node == dead => lease.lose(),
-            _ => return,
-        }
-        warn!("this node was declared dead and joins anew");
-        if let Err(error) = self.join(None).await {
-            warn!(%error, "cannot join");
+        match self.house.store.release(node, &adrift).await {
+            Ok(()) => open(&self.adrift).retain(|id| !adrift.contains(id)),
+            Err(error) => warn!(%error, count = adrift.len(), "cannot release operations, retrying"),
         }
     }
 
@@ -340,6 +337,9 @@ impl Worker {
         self.stop.cancel();
         self.loops.close();
         self.loops.wait().await;
+        self.idle.cancel();
+        self.heart.close();
+        self.heart.wait().await;
         self.tasks.close();
         let done = tokio::select! {
             biased;

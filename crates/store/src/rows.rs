@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::store::{Claimed, ResourceRow, StoreError, Summary, Wish};
+use engine::store::{Claimed, ResourceRow, Signal, StoreError, Summary, Wish};
 use engine::{Event, NodeId, OperationId, Phase, Role, SessionRow, Timestamp, TokenRow, UserRow};
 use uuid::Uuid;
 
@@ -75,8 +75,16 @@ pub(crate) struct ClaimedRow {
     pub(crate) memory_seq: u32,
     pub(crate) orphaned: bool,
     pub(crate) wish: Option<String>,
-    pub(crate) signal: Option<(String, String)>,
+    pub(crate) wish_number: i64,
+    pub(crate) signal: Option<SignalText>,
     pub(crate) events: Vec<EventRow>,
+}
+
+/// A signal, as the database has it.
+pub(crate) struct SignalText {
+    pub(crate) key: String,
+    pub(crate) payload: String,
+    pub(crate) number: i64,
 }
 
 /// An operation that nobody can run, because what the database has of it makes no sense.
@@ -100,11 +108,14 @@ impl ClaimedRow {
         }
         let wish = self.wish.as_deref().map(serde_json::from_str::<Wish>).transpose();
         let signal = match self.signal {
-            Some((key, text)) => {
-                Some((key, serde_json::from_str(&text).map_err(|error| broken("signal", &error))?))
+            Some(SignalText { key, payload, number }) => {
+                let payload = serde_json::from_str(&payload).map_err(|error| broken("signal", &error))?;
+                Some(Signal { key, payload, number })
             }
             None => None,
         };
+        let number = self.wish_number;
+        let wish = wish.map_err(|error| broken("wish", &error))?;
         Ok(Claimed {
             id: OperationId(self.id),
             workflow: self.workflow,
@@ -120,7 +131,7 @@ impl ClaimedRow {
             seq: events.last().map_or(self.memory_seq, |event| event.seq),
             events,
             orphaned: self.orphaned,
-            wish: wish.map_err(|error| broken("wish", &error))?,
+            wish: wish.map(|wish| Wish { number, ..wish }),
             signal,
         })
     }
@@ -261,7 +272,10 @@ pub(crate) fn lease_micros(lease: Duration) -> i64 {
 }
 
 /// What a heartbeat brings. A wish that cannot be read is no wish; the next claim says what is wrong with it.
-pub(crate) fn wishes(found: Vec<(Uuid, String)>) -> Vec<(OperationId, Wish)> {
-    let read = |(id, text): (Uuid, String)| Some((OperationId(id), serde_json::from_str(&text).ok()?));
+pub(crate) fn wishes(found: Vec<(Uuid, String, i64)>) -> Vec<(OperationId, Wish)> {
+    let read = |(id, text, number): (Uuid, String, i64)| {
+        let wish: Wish = serde_json::from_str(&text).ok()?;
+        Some((OperationId(id), Wish { number, ..wish }))
+    };
     found.into_iter().filter_map(read).collect()
 }

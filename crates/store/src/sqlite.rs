@@ -80,7 +80,9 @@ impl Store for SqliteStore {
             if !claim::is_known(db, node)? {
                 return Err(StoreError::Fenced);
             }
-            all(db, statements::WISHES, [node.0.as_bytes()], |row| Ok((uuid(row, 0)?, row.get(1)?)))
+            all(db, statements::WISHES, [node.0.as_bytes()], |row| {
+                Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?))
+            })
         };
         Ok(rows::wishes(self.readers.run(read).await?))
     }

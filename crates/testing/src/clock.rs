@@ -1,6 +1,7 @@
 //! Time that a test turns, and dice that fall the same way for the same seed.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -28,6 +29,43 @@ impl VirtualClock {
     /// A number below `limit`.
     pub fn roll(&self, limit: u64) -> u64 {
         self.chance() % limit
+    }
+}
+
+/// The clock of one process, which differs from that of the world: it is set, it jumps, and it drifts. What is
+/// monotonic, and with it every sleep, is that of the world.
+pub struct SkewedClock {
+    world: Arc<VirtualClock>,
+    offset_micros: AtomicI64,
+    /// How many microseconds it gains in a second of the world; below zero it loses them.
+    drift_micros: i64,
+}
+
+impl SkewedClock {
+    pub fn new(world: &Arc<VirtualClock>, offset_micros: i64, drift_micros: i64) -> SkewedClock {
+        SkewedClock { world: Arc::clone(world), offset_micros: AtomicI64::new(offset_micros), drift_micros }
+    }
+
+    /// Sets the clock forward, or back.
+    pub fn jump(&self, micros: i64) {
+        self.offset_micros.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        let Timestamp(world) = self.world.now();
+        let drifted = (world - EPOCH_MICROS) / 1_000_000 * self.drift_micros;
+        Timestamp(world + self.offset_micros.load(Ordering::SeqCst) + drifted)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        self.world.sleep(duration).await;
+    }
+
+    fn chance(&self) -> u64 {
+        self.world.chance()
     }
 }
 

@@ -1,8 +1,8 @@
 //! A store whose process dies at a chosen save, or freezes and comes back too late.
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,6 +12,7 @@ use engine::store::{
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 /// When the process dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,10 @@ pub struct DyingStore {
     is_dead: Arc<AtomicBool>,
     frozen: watch::Sender<bool>,
     is_mute: AtomicBool,
+    holds_heartbeats: AtomicBool,
     last_words: Option<fn()>,
+    claims: Mutex<Vec<(OperationId, Instant)>>,
+    claims_max: usize,
 }
 
 impl DyingStore {
@@ -44,7 +48,10 @@ impl DyingStore {
             is_dead,
             frozen: watch::Sender::new(false),
             is_mute: AtomicBool::new(false),
+            holds_heartbeats: AtomicBool::new(false),
             last_words: None,
+            claims: Mutex::default(),
+            claims_max: usize::MAX,
         }
     }
 
@@ -57,6 +64,19 @@ impl DyingStore {
 
     pub fn saves(&self) -> u64 {
         self.saves.load(Ordering::SeqCst)
+    }
+
+    /// A process that claims one operation more often than this within a second dies: virtual time would not
+    /// go on otherwise.
+    #[must_use]
+    pub fn with_claims_max(mut self, claims_max: usize) -> DyingStore {
+        self.claims_max = claims_max;
+        self
+    }
+
+    /// What this process has claimed, and when.
+    pub fn claims(&self) -> Vec<(OperationId, Instant)> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn is_dead(&self) -> bool {
@@ -90,6 +110,11 @@ impl DyingStore {
         self.is_mute.store(is_mute, Ordering::SeqCst);
     }
 
+    /// From now on heartbeats have no answer, and everything else has.
+    pub fn hold_heartbeats(&self) {
+        self.holds_heartbeats.store(true, Ordering::SeqCst);
+    }
+
     async fn alive(&self) -> Result<&dyn Store, StoreError> {
         let mut frozen = self.frozen.subscribe();
         // The sender lives as long as this store.
@@ -101,6 +126,17 @@ impl DyingStore {
     }
 }
 
+/// The operation that was claimed most often within one second, and how often.
+pub fn claims_in_a_second(mut claims: Vec<(OperationId, Instant)>) -> Option<(OperationId, usize)> {
+    claims.sort_unstable();
+    let within = |first: usize| {
+        let (id, began) = claims[first];
+        let is_near = |(of, at): &&(OperationId, Instant)| *of == id && *at - began < Duration::from_secs(1);
+        (id, claims[first..].iter().take_while(is_near).count())
+    };
+    (0..claims.len()).map(within).max_by_key(|(_, count)| *count)
+}
+
 #[async_trait]
 impl Store for DyingStore {
     async fn join(&self, node: NodeId, previous: Option<NodeId>, lease: Duration) -> Result<(), StoreError> {
@@ -108,7 +144,11 @@ impl Store for DyingStore {
     }
 
     async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
-        self.alive().await?.heartbeat(node, lease).await
+        let store = self.alive().await?;
+        if self.holds_heartbeats.load(Ordering::SeqCst) {
+            return pending().await;
+        }
+        store.heartbeat(node, lease).await
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -138,7 +178,14 @@ impl Store for DyingStore {
     }
 
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
-        self.alive().await?.claim(node, now, limit).await
+        let claims = self.alive().await?.claim(node, now, limit).await?;
+        let ids = claims.operations.iter().map(|claimed| (claimed.id, Instant::now()));
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner).extend(ids);
+        let is_limited = self.claims_max < usize::MAX && !claims.operations.is_empty();
+        if is_limited && claims_in_a_second(self.claims()).is_some_and(|(_, most)| most > self.claims_max) {
+            self.kill();
+        }
+        Ok(claims)
     }
 
     async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {

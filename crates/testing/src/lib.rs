@@ -7,8 +7,8 @@ mod far_side;
 mod house;
 pub mod trial;
 
-pub use clock::VirtualClock;
+pub use clock::{SkewedClock, VirtualClock};
 pub use counts::count;
-pub use dying_store::{Death, DyingStore};
+pub use dying_store::{Death, DyingStore, claims_in_a_second};
 pub use far_side::{FarSide, Line, Trouble, World};
 pub use house::{House, key_ring};

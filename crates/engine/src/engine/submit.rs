@@ -94,8 +94,7 @@ impl Engine {
         let deadline = plan.deadline().min(house.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
         let supersedes = along.supersedes.map(|(id, reason)| {
-            let at = self.wish_time(now);
-            (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at })
+            (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at: now, number: 0 })
         });
         let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
         let write = |name, expect, portrait| {
@@ -119,7 +118,7 @@ impl Engine {
             queue: command.queue,
             subject,
             beside,
-            supersedes: supersedes.clone(),
+            supersedes,
         };
         let mut care = Care { worker: &self.worker, id, is_needed: host.is_some() };
         let receipt = house.store.commit(Write::Create(Box::new(create.clone()))).await?;
@@ -131,8 +130,8 @@ impl Engine {
             Receipt::Changed => Err(SubmitError::Changed),
             _ => {
                 house.feed.tell(id, 1);
-                if let Some((other, wish)) = supersedes {
-                    self.worker.deliver(other, wish);
+                if let Some((other, _)) = &create.supersedes {
+                    self.worker.fetch_request(*other);
                 }
                 match host {
                     Some(lease) => self.worker.take_on(first_claim(create), lease),

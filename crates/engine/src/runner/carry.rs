@@ -5,6 +5,7 @@ use tracing::{info, warn};
 use super::{Answer, Course, Flow, Left};
 use crate::event::{Because, Body};
 use crate::memory::{RETRIGGER, Wait};
+use crate::operation::Beside;
 use crate::outcome::{Cause, Halt};
 use crate::phase::{Phase, Turn};
 use crate::plan::{OnFailure, Planned};
@@ -127,7 +128,8 @@ impl<W: Workflow> Course<'_, W> {
             Because::Cancelled => Turn::CancelledUndo,
         });
         let body = |changes| Body::Turned { step, because, cause, changes };
-        self.op.book.append_with(body, Some(Phase::Undoing), None).await?;
+        let beside = Beside { phase: Some(Phase::Undoing), ..Beside::default() };
+        self.op.book.append_with(body, beside).await?;
         Ok(Flow::Around)
     }
 }

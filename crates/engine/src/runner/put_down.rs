@@ -126,6 +126,7 @@ impl<W: Workflow> Course<'_, W> {
         }
         let seq = event.as_ref().map_or(self.op.book.seq, |event| event.seq);
         let memory = (seq > self.row_seq).then(|| (self.op.book.memory.to_text(), seq));
+        let due_at = due_at.map(|due_at| self.not_before.map_or(due_at, |not_before| due_at.max(not_before)));
         let (step, reason) = named.unzip();
         let park = Park {
             hold: self.op.book.hold,
@@ -137,6 +138,7 @@ impl<W: Workflow> Course<'_, W> {
             reason,
             memory,
             heard: self.heard,
+            not_before: self.not_before,
             event,
             portrait: self.op.book.portrait.take(),
         };

@@ -3,6 +3,7 @@
 mod access;
 mod claiming;
 mod people;
+mod requests;
 mod resources;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,13 +18,13 @@ use self::people::People;
 use self::resources::Resources;
 use super::{
     Append, Claims, Create, Finish, Hold, Park, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
-    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Touch, Wish, Write,
+    ResourceWrite, Shown, Stats, Store, StoreError, Summary, Wish, Write,
 };
 use crate::access::{AuditRow, TokenRow};
 use crate::clock::Timestamp;
 use crate::event::Event;
 use crate::ids::{NodeId, OperationId};
-use crate::phase::{Phase, Turn, Verb};
+use crate::phase::Phase;
 
 /// Everything in one process, behind one lock.
 #[derive(Default)]
@@ -38,7 +39,7 @@ struct Tables {
     archive: BTreeMap<OperationId, Row>,
     journal: BTreeMap<(OperationId, u32), Event>,
     nodes: BTreeSet<NodeId>,
-    signals: BTreeMap<String, (Value, Timestamp)>,
+    signals: BTreeMap<String, Inbox>,
     idempotency: BTreeMap<(String, String), (OperationId, String)>,
     resources: Resources,
     tokens: Vec<TokenRow>,
@@ -49,6 +50,17 @@ struct Tables {
     served: String,
     now: Option<Timestamp>,
     commits: u64,
+    /// The last number that a control request or a signal got.
+    last_number: i64,
+    /// Something is free to be claimed since the last commit.
+    rings: bool,
+}
+
+/// The last signal of a key.
+struct Inbox {
+    payload: Value,
+    at: Timestamp,
+    number: i64,
 }
 
 #[derive(Clone)]
@@ -59,8 +71,16 @@ struct Row {
     queued: bool,
     orphaned: bool,
     key: Option<String>,
+    wish_number: i64,
     memory: Option<String>,
     memory_seq: u32,
+}
+
+impl Row {
+    /// The control request that nobody has dealt with, with its number.
+    fn wish(&self) -> Option<Wish> {
+        self.summary.wish.clone().map(|wish| Wish { number: self.wish_number, ..wish })
+    }
 }
 
 impl MemoryStore {
@@ -173,6 +193,7 @@ impl Tables {
             queued,
             orphaned: false,
             key: None,
+            wish_number: 0,
             memory: None,
             memory_seq: 0,
         };
@@ -190,11 +211,14 @@ impl Tables {
 
     fn append_alone(&mut self, append: &Append) -> Result<Receipt, StoreError> {
         self.append(append.id, &append.event)?;
-        if let (Some(phase), Some(row)) = (append.phase, self.operations.get_mut(&append.id)) {
-            row.summary.phase = phase;
+        if let Some(row) = self.operations.get_mut(&append.id) {
+            row.summary.phase = append.phase.unwrap_or(row.summary.phase);
+            row.summary.wish.take_if(|_| append.heard.is_some_and(|heard| row.wish_number <= heard));
         }
-        if let Some(key) = &append.consumes {
-            self.signals.remove(key);
+        if let Some(taken) = &append.consumes
+            && self.signals.get(&taken.key).is_some_and(|signal| signal.number == taken.number)
+        {
+            self.signals.remove(&taken.key);
         }
         Ok(Receipt::Saved)
     }
@@ -203,10 +227,12 @@ impl Tables {
         if let Some(event) = &park.event {
             self.append(park.hold.id, event)?;
         }
-        let signal = park.key.as_ref().and_then(|key| self.signals.get(key)).map(|(_, at)| *at);
+        let signal = park.key.as_ref().and_then(|key| self.signals.get(key)).map(|signal| signal.at);
         let row = self.held(park.hold).ok_or(StoreError::Fenced)?;
-        let wish = row.summary.wish.take().filter(|wish| Some(wish.at) != park.heard);
+        let wish = row.summary.wish.take().filter(|_| row.wish_number > park.heard);
         let hurry = wish.as_ref().map(|wish| wish.at).or(signal);
+        let rings = hurry.is_some();
+        let hurry = hurry.map(|at| park.not_before.map_or(at, |not_before| at.max(not_before)));
         row.summary.owner = None;
         row.summary.phase = park.phase;
         row.summary.due_at = hurry.or(park.due_at);
@@ -218,6 +244,7 @@ impl Tables {
             row.memory = Some(memory.clone());
             row.memory_seq = *seq;
         }
+        self.rings |= rings;
         Ok(Receipt::Saved)
     }
 
@@ -255,60 +282,6 @@ impl Tables {
             row.summary.due_at = Some(now);
         }
     }
-
-    fn wish(&mut self, id: OperationId, wish: Wish) -> Receipt {
-        if let Some(row) = self.operations.get_mut(&id) {
-            if !row.summary.phase.allows(wish.verb) {
-                return Receipt::NotNow(row.summary.phase);
-            }
-            if row.queued && wish.verb == Verb::Cancel {
-                row.queued = false;
-                if let Some(name) = row.summary.resource.take() {
-                    self.resources.touch(&Touch::left_queue(&name, id, wish.at));
-                }
-            }
-            if row.summary.owner.is_none() && !row.queued {
-                row.summary.due_at = Some(wish.at);
-            }
-            row.summary.wish = Some(wish);
-            return Receipt::Saved;
-        }
-        let Some(row) = self.archive.get(&id) else { return Receipt::NoSuchOperation };
-        let phase = row.summary.phase;
-        let Some(revived) = phase.after(Turn::Revived).filter(|_| phase.allows(wish.verb)) else {
-            return Receipt::NotNow(phase);
-        };
-        if let Some(holder) = self.holder(row.summary.resource.as_deref()) {
-            return Receipt::Busy(holder);
-        }
-        let Some(mut row) = self.archive.remove(&id) else { return Receipt::NoSuchOperation };
-        // The time it had slept in the archive does not count against its deadline.
-        let allowed = row.summary.deadline_at.since(row.summary.created_at);
-        row.summary.deadline_at = wish.at.plus(allowed);
-        row.summary.phase = revived;
-        row.summary.finished_at = None;
-        row.summary.reason = None;
-        row.summary.due_at = Some(wish.at);
-        row.summary.wish = Some(wish);
-        row.epoch += 1;
-        if let (Some(name), Some(wish)) = (&row.summary.resource, &row.summary.wish) {
-            self.resources.revive(name, id, &row.summary.workflow, wish.at);
-        }
-        self.operations.insert(id, row);
-        Receipt::Saved
-    }
-
-    fn signal(&mut self, key: &str, payload: &Value, at: Timestamp) -> Receipt {
-        let mut woken = 0;
-        for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key)) {
-            if row.summary.owner.is_none() {
-                row.summary.due_at = Some(at);
-                woken += 1;
-            }
-        }
-        self.signals.insert(key.to_owned(), (payload.clone(), at));
-        Receipt::Woke(woken)
-    }
 }
 
 /// What a list says about an operation that waits for its resource.
@@ -335,7 +308,7 @@ impl Store for MemoryStore {
             return Err(StoreError::Fenced);
         }
         let mine = tables.operations.values().filter(|row| row.summary.owner == Some(node));
-        Ok(mine.filter_map(|row| Some((row.summary.id, row.summary.wish.clone()?))).collect())
+        Ok(mine.filter_map(|row| Some((row.summary.id, row.wish()?))).collect())
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -371,6 +344,9 @@ impl Store for MemoryStore {
         };
         for touch in write.touches() {
             tables.resources.touch(&touch);
+        }
+        if std::mem::take(&mut tables.rings) {
+            self.bell.notify_one();
         }
         Ok(receipt)
     }
@@ -457,7 +433,7 @@ impl Store for MemoryStore {
             tables.journal.retain(|(of, _), _| of != id);
             tables.idempotency.retain(|_, (of, _)| of != id);
         }
-        tables.signals.retain(|_, (_, at)| *at >= before);
+        tables.signals.retain(|_, signal| signal.at >= before);
         tables.audit.retain(|row| row.at >= before);
         tables.resources.prune(before);
         Ok(old.len())

@@ -181,7 +181,8 @@ async fn an_operation_that_cannot_be_read_harms_nobody_else() {
         step: None,
         reason: None,
         memory: Some((r#"{"state":{"notes":"not a number"}}"#.into(), 2)),
-        heard: None,
+        heard: 0,
+        not_before: None,
         portrait: None,
     };
     stage.store.commit(engine::store::Write::Park(Box::new(park))).await.unwrap();

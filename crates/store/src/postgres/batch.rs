@@ -6,7 +6,7 @@ use engine::store::{Receipt, StoreError, Write};
 use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
-use super::columns::{Audits, Creates, Finishes, Journal, Parks, Phases, Touches};
+use super::columns::{Audits, Consumed, Creates, Finishes, Journal, Parks, Phases, Touches};
 use super::committer::{Job, Work};
 use super::connection::{Param, Session};
 use super::failure::Failure;
@@ -33,7 +33,7 @@ pub(super) struct Batch<'a> {
     journal: Journal<'a>,
     creates: Creates<'a>,
     phases: Phases<'a>,
-    consumed: Vec<&'a str>,
+    consumed: Consumed<'a>,
     parks: Parks<'a>,
     finishes: Finishes<'a>,
     touches: Touches<'a>,
@@ -47,7 +47,7 @@ impl<'a> Batch<'a> {
             journal: Journal::default(),
             creates: Creates::default(),
             phases: Phases::default(),
-            consumed: Vec::new(),
+            consumed: Consumed::default(),
             parks: Parks::default(),
             finishes: Finishes::default(),
             touches: Touches::default(),
@@ -69,10 +69,7 @@ impl<'a> Batch<'a> {
         match &draft.write {
             Write::Create(create) => self.creates.add(create, draft)?,
             Write::Append(append) => {
-                if let Some(phase) = append.phase {
-                    self.phases.ids.push(append.id.0);
-                    self.phases.phases.push(phase.as_str());
-                }
+                self.phases.add(append);
                 self.consumed.extend(append.consumes.as_deref());
             }
             Write::Park(park) => self.parks.add(park)?,
@@ -87,7 +84,7 @@ impl<'a> Batch<'a> {
     fn is_only_appends(&self) -> bool {
         self.journal.ids.len() == self.jobs.len()
             && self.phases.ids.is_empty()
-            && self.consumed.is_empty()
+            && self.consumed.keys.is_empty()
             && self.parks.ids.is_empty()
             && self.finishes.ids.is_empty()
             && self.touches.ids.is_empty()
@@ -115,7 +112,7 @@ impl<'a> Batch<'a> {
         let lock: [Param<'_>; 1] = [&keys];
         let (journal, creates, phases) = (self.journal.params(), self.creates.params(), self.phases.params());
         let unused = [&self.creates.ids as Param<'_>, &self.creates.scopes, &self.creates.keys];
-        let (consumed, parks): ([Param<'_>; 1], _) = ([&self.consumed], self.parks.params());
+        let (consumed, parks) = (self.consumed.params(), self.parks.params());
         let (finishes, finished) = (self.finishes.params(), [&self.finishes.ids as Param<'_>]);
         let (touches, touched) = (self.touches.params(), [&self.touches.names as Param<'_>]);
         let audits = self.audits.params();
@@ -131,7 +128,7 @@ impl<'a> Batch<'a> {
             session.query_if(some(&self.creates.ids), sql::CREATE, &creates),
             session.query_if(self.creates.may_waste_keys(), sql::UNUSE_KEYS, &unused),
             session.query_if(some(&self.phases.ids), sql::SET_PHASES, &phases),
-            session.query_if(!self.consumed.is_empty(), sql::TAKE_SIGNALS, &consumed),
+            session.query_if(!self.consumed.keys.is_empty(), sql::TAKE_SIGNALS, &consumed),
             session.query_if(some(&self.touches.ids), resource_sql::TOUCH, &touches),
             session.query_if(some(&self.parks.ids), sql::PARK, &parks),
             session.query_if(some(&self.finishes.ids), sql::FINISH, &finishes),

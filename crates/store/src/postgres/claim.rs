@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::statements as sql;
 use super::target::Target;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
-use crate::rows::{self, ClaimedRow, EventRow, Unreadable, signed};
+use crate::rows::{self, ClaimedRow, EventRow, SignalText, Unreadable, signed};
 
 pub(super) const CLAIMER: Role = Role {
     settings: BY_KEY,
@@ -226,9 +226,16 @@ fn claimed_row(row: &Row) -> ClaimedRow {
         memory_seq: rows::unsigned(row.get::<_, i32>(10).into()),
         orphaned: row.get(11),
         wish: row.get(12),
-        signal: row.get::<_, Option<String>>(13).zip(row.get(14)),
+        wish_number: row.get(13),
+        signal: row.get::<_, Option<String>>(14).zip(row.get(15)).and_then(signal_text),
         events: Vec::new(),
     }
+}
+
+/// A key, and a payload with the number of its signal.
+fn signal_text((key, found): (String, Vec<String>)) -> Option<SignalText> {
+    let [payload, number] = found.try_into().ok()?;
+    Some(SignalText { key, payload, number: number.parse().ok()? })
 }
 
 /// What cannot be read stops nobody else: it waits for a person.

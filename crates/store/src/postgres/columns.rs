@@ -1,6 +1,6 @@
 //! What a batch writes, as arrays: one for each column.
 
-use engine::store::{Create, Finish, Park, Portrait, StoreError, Touch};
+use engine::store::{Append, Create, Finish, Park, Portrait, StoreError, TakenSignal, Touch};
 use engine::{AuditRow, Phase};
 use uuid::Uuid;
 
@@ -95,16 +95,44 @@ impl<'a> Creates<'a> {
     }
 }
 
-/// Phases that change while an operation runs.
+/// Phases that change, and control requests that are dealt with, while an operation runs.
 #[derive(Default)]
 pub(super) struct Phases<'a> {
     pub(super) ids: Vec<Uuid>,
-    pub(super) phases: Vec<&'a str>,
+    pub(super) phases: Vec<Option<&'a str>>,
+    pub(super) heard: Vec<Option<i64>>,
 }
 
 impl Phases<'_> {
+    pub(super) fn add(&mut self, append: &Append) {
+        if append.phase.is_none() && append.heard.is_none() {
+            return;
+        }
+        self.ids.push(append.id.0);
+        self.phases.push(append.phase.map(Phase::as_str));
+        self.heard.push(append.heard);
+    }
+
+    pub(super) fn params(&self) -> [Param<'_>; 3] {
+        [&self.ids, &self.phases, &self.heard]
+    }
+}
+
+/// Signals that events take over.
+#[derive(Default)]
+pub(super) struct Consumed<'a> {
+    pub(super) keys: Vec<&'a str>,
+    pub(super) numbers: Vec<i64>,
+}
+
+impl<'a> Consumed<'a> {
+    pub(super) fn extend(&mut self, taken: Option<&'a TakenSignal>) {
+        self.keys.extend(taken.map(|taken| taken.key.as_str()));
+        self.numbers.extend(taken.map(|taken| taken.number));
+    }
+
     pub(super) fn params(&self) -> [Param<'_>; 2] {
-        [&self.ids, &self.phases]
+        [&self.keys, &self.numbers]
     }
 }
 
@@ -114,13 +142,14 @@ pub(super) struct Parks<'a> {
     pub(super) nodes: Vec<Uuid>,
     pub(super) epochs: Vec<i64>,
     pub(super) phases: Vec<&'a str>,
-    pub(super) heard: Vec<Option<i64>>,
+    pub(super) heard: Vec<i64>,
     pub(super) keys: Vec<Option<&'a str>>,
     pub(super) due_ats: Vec<Option<i64>>,
     pub(super) steps: Vec<Option<&'a str>>,
     pub(super) reasons: Vec<Option<&'a str>>,
     pub(super) memories: Vec<Option<&'a str>>,
     pub(super) memory_seqs: Vec<Option<i32>>,
+    pub(super) not_befores: Vec<Option<i64>>,
 }
 
 impl<'a> Parks<'a> {
@@ -132,7 +161,8 @@ impl<'a> Parks<'a> {
         self.nodes.push(park.hold.node.0);
         self.epochs.push(park.hold.epoch);
         self.phases.push(park.phase.as_str());
-        self.heard.push(park.heard.map(|at| at.0));
+        self.heard.push(park.heard);
+        self.not_befores.push(park.not_before.map(|at| at.0));
         self.keys.push(park.key.as_deref());
         self.due_ats.push(park.due_at.map(|at| at.0));
         self.steps.push(park.step.as_deref());
@@ -140,7 +170,7 @@ impl<'a> Parks<'a> {
         Ok(())
     }
 
-    pub(super) fn params(&self) -> [Param<'_>; 11] {
+    pub(super) fn params(&self) -> [Param<'_>; 12] {
         [
             &self.ids,
             &self.nodes,
@@ -153,6 +183,7 @@ impl<'a> Parks<'a> {
             &self.reasons,
             &self.memories,
             &self.memory_seqs,
+            &self.not_befores,
         ]
     }
 }

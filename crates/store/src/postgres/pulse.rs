@@ -67,7 +67,7 @@ impl Pulse {
         if renewed.is_empty() {
             return Err(StoreError::Fenced);
         }
-        Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1))).collect()))
+        Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()))
     }
 
     pub(super) async fn leave(&self, node: NodeId) -> Result<(), StoreError> {

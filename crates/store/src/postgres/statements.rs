@@ -69,35 +69,51 @@ pub(super) const UNUSE_KEYS: &str = "
     where i.scope = a.scope and i.key = a.key and i.operation = a.id
         and not exists (select 1 from journal j where j.operation = a.id)";
 
+/// A control request that was dealt with is cleared in the same commit that says so; a later one stays.
 pub(super) const SET_PHASES: &str = "
-    update operations o set phase = a.phase from unnest($1::uuid[], $2::text[]) as a (id, phase)
+    update operations o set
+        phase = coalesce(a.phase, o.phase),
+        wish = case when o.wish_number <= a.heard then null else o.wish end,
+        wish_at = case when o.wish_number <= a.heard then null else o.wish_at end
+    from unnest($1::uuid[], $2::text[], $3::int8[]) as a (id, phase, heard)
     where o.id = a.id";
-pub(super) const TAKE_SIGNALS: &str = "delete from signals where key = any($1::text[])";
+/// The number of a signal is the transaction that wrote it: a later signal of the same key has another one,
+/// whichever release wrote it.
+pub(super) const TAKE_SIGNALS: &str = "
+    delete from signals s using unnest($1::text[], $2::int8[]) as a (key, number)
+    where s.key = a.key and s.xmin::text::int8 = a.number";
 
 /// `is not distinct from` is `=` that no index serves: each row has to be found by its id, and not among all
 /// that the node owns.
 ///
-/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
-pub(super) const PARK: &str = "
-    update operations o set
+/// A control request that has not been heard wakes at once, and any other is cleared. A signal that came before
+/// the wait wakes too. The clock of whoever asked may be ahead, so the database's clock limits when that is.
+pub(super) const PARK: &str = concat!(
+    "update operations o set
         owner = null,
         phase = a.phase,
         due_at = coalesce(
-            case when o.wish_at is distinct from a.heard then o.wish_at end,
-            (select s.at from signals s where s.key = a.key),
+            case when o.wish_number > a.heard and o.wish is not null
+                then greatest(least(o.wish_at, ",
+    now!(),
+    "), a.not_before) end,
+            (select greatest(least(s.at, ",
+    now!(),
+    "), a.not_before) from signals s where s.key = a.key),
             a.due_at),
         wait_key = a.key,
         step = a.step,
         reason = a.reason,
-        wish = case when o.wish_at is distinct from a.heard then o.wish end,
-        wish_at = case when o.wish_at is distinct from a.heard then o.wish_at end,
+        wish = case when o.wish_number > a.heard then o.wish end,
+        wish_at = case when o.wish_number > a.heard then o.wish_at end,
         memory = coalesce(a.memory, o.memory),
         memory_seq = coalesce(a.memory_seq, o.memory_seq)
     from unnest($1::uuid[], $2::uuid[], $3::int8[], $4::text[], $5::int8[], $6::text[], $7::int8[],
-            $8::text[], $9::text[], $10::text[], $11::int4[])
-        as a (id, node, epoch, phase, heard, key, due_at, step, reason, memory, memory_seq)
+            $8::text[], $9::text[], $10::text[], $11::int4[], $12::int8[])
+        as a (id, node, epoch, phase, heard, key, due_at, step, reason, memory, memory_seq, not_before)
     where o.id = a.id and o.owner is not distinct from a.node and o.epoch = a.epoch
-    returning o.id, o.due_at is distinct from a.due_at";
+    returning o.id, o.due_at is distinct from a.due_at"
+);
 
 pub(super) const FINISH: &str = "
     with gone as (
@@ -174,14 +190,19 @@ pub(super) const CREATE_ONE: &str = "
 
 pub(super) const STANDING: &str =
     "select phase, queued, owner is not null from operations where id = $1 for update";
-pub(super) const WISH: &str = "
-    update operations set
+/// The row is locked when the number is given, so the order of numbers is the order of requests.
+pub(super) const WISH: &str = concat!(
+    "update operations set
         wish = $2,
         wish_at = $3,
+        wish_number = nextval('control_request_numbers'),
         resource = case when $4 then null else resource end,
         queued = queued and not $4,
-        due_at = case when $5 then $3 else due_at end
-    where id = $1";
+        due_at = case when $5 then least($3, ",
+    now!(),
+    ") else due_at end
+    where id = $1"
+);
 /// Before it leaves the queue. Nothing begins to queue later, so this needs no lock.
 pub(super) const QUEUES_FOR: &str = "select resource from operations where id = $1 and queued";
 pub(super) const FINISHED: &str =
@@ -190,14 +211,15 @@ pub(super) const IS_THERE: &str =
     "select 1 from operations where id = $1 union all select 1 from archive where id = $1";
 pub(super) const REVIVE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
-        deadline_at, created_at, wish, wish_at, memory, memory_seq)
+        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq)
     select id, workflow, tenant, resource, params, $2, epoch + 1, false, false, $3, $4, created_at, $5, $3,
-        memory, memory_seq
+        nextval('control_request_numbers'), memory, memory_seq
     from archive where id = $1
     on conflict (resource) where not queued and resource is not null do nothing";
 pub(super) const UNARCHIVE: &str = "delete from archive where id = $1";
 
-pub(super) const WAKE: &str = "update operations set due_at = $2 where wait_key = $1 and owner is null";
+pub(super) const WAKE: &str =
+    concat!("update operations set due_at = least($2, ", now!(), ") where wait_key = $1 and owner is null");
 pub(super) const SIGNAL: &str = "
     insert into signals (key, payload, at) values ($1, $2, $3)
     on conflict (key) do update set payload = excluded.payload, at = excluded.at";
@@ -251,7 +273,8 @@ pub(super) const FREE_DEAD: &str = concat!(
     tell!(),
     " from freed limit 1"
 );
-pub(super) const WISHES: &str = "select id, wish from operations where owner = $1 and wish is not null";
+pub(super) const WISHES: &str =
+    "select id, wish, wish_number from operations where owner = $1 and wish is not null";
 
 /// Whether the node is known, how much is due (bounded), and when something is due next.
 pub(super) const LOOK: &str = concat!(
@@ -306,8 +329,8 @@ pub(super) const TAKE: &str = "
         epoch = epoch + 1
     from old where o.id = old.id
     returning o.id, workflow, tenant, resource, params, phase, created_at, deadline_at, epoch, memory,
-        memory_seq, old.orphaned, wish, wait_key,
-        (select payload from signals where key = o.wait_key)";
+        memory_seq, old.orphaned, wish, wish_number, wait_key,
+        (select array[payload, xmin::text] from signals where key = o.wait_key)";
 pub(super) const ADOPT: &str = "
     insert into journal (operation, seq, at, body)
     select a.id,

@@ -144,36 +144,39 @@ fn alongside(transaction: &Transaction<'_>, create: &Create) -> Result<(), Store
 
 fn append_alone(transaction: &Transaction<'_>, new: &Append, body: &str) -> Result<Receipt, StoreError> {
     append(transaction.db, new.id, &new.event, body)?;
-    if let Some(phase) = new.phase {
-        execute(transaction.db, sql::SET_PHASE, params![new.id.0.as_bytes(), phase.as_str()])?;
+    if new.phase.is_some() || new.heard.is_some() {
+        let phase = new.phase.map(Phase::as_str);
+        execute(transaction.db, sql::SET_PHASE, params![new.id.0.as_bytes(), phase, new.heard])?;
     }
-    if let Some(key) = &new.consumes {
-        execute(transaction.db, sql::TAKE_SIGNAL, [key])?;
+    if let Some(taken) = &new.consumes {
+        execute(transaction.db, sql::TAKE_SIGNAL, params![taken.key, taken.number])?;
     }
     Ok(Receipt::Saved)
 }
 
-/// When the wish of an operation came, and its resource.
-type Held = (Option<i64>, Option<String>);
+/// The number of the control request for an operation, when that came, and its resource.
+type Held = (i64, Option<i64>, Option<String>);
 
 fn held(db: &Connection, hold: Hold) -> Result<Held, StoreError> {
     let proof = params![hold.id.0.as_bytes(), hold.node.0.as_bytes(), hold.epoch];
     one(db, sql::HELD, proof, |row| row.try_into())?.ok_or(StoreError::Fenced)
 }
 
-/// A wish that has not been heard wakes at once; so does a signal that came before the wait.
+/// A control request that has not been heard wakes at once, and any other is cleared. A signal that came before
+/// the wait wakes too.
 fn park(transaction: &Transaction<'_>, park: &Park, body: &str) -> Result<Receipt, StoreError> {
     let db = transaction.db;
     if let Some(event) = &park.event {
         append(db, park.hold.id, event, body)?;
     }
-    let (wish_at, _) = held(db, park.hold)?;
-    let unheard = wish_at.filter(|at| Some(Timestamp(*at)) != park.heard);
+    let (number, wish_at, _) = held(db, park.hold)?;
+    let unheard = wish_at.filter(|_| number > park.heard);
     let signalled: Option<i64> = match &park.key {
         Some(key) => one(db, sql::SIGNALLED_AT, [key], |row| row.get(0))?,
         None => None,
     };
     let hurry = unheard.or(signalled);
+    let hurry = hurry.map(|at| park.not_before.map_or(at, |not_before| at.max(not_before.0)));
     let (memory, memory_seq) = park.memory.as_ref().map(|(memory, seq)| (memory, seq)).unzip();
     execute(
         db,
@@ -201,7 +204,7 @@ fn finish(transaction: &Transaction<'_>, finish: &Finish, body: &str) -> Result<
     if let Some(event) = &finish.event {
         append(db, finish.hold.id, event, body)?;
     }
-    let (_, resource) = held(db, finish.hold)?;
+    let (.., resource) = held(db, finish.hold)?;
     let id = finish.hold.id.0.as_bytes();
     let (phase, at) = (finish.phase.as_str(), finish.at.0);
     execute(db, sql::ARCHIVE, params![id, phase, at, finish.cause, finish.memory, finish.seq])?;
@@ -229,6 +232,7 @@ fn wish(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result<R
         resources::touch(db, &Touch::left_queue(&name, id, wish.at))?;
     }
     let text = rows::wish_text(wish)?;
+    execute(db, sql::NEXT_NUMBER, [])?;
     execute(db, sql::WISH, params![id.0.as_bytes(), text, wish.at.0, heard.leaves_queue, heard.wakes])?;
     if heard.wakes {
         transaction.ring();
@@ -254,6 +258,7 @@ fn revive(transaction: &Transaction<'_>, id: OperationId, wish: &Wish) -> Result
         return Ok(Receipt::Busy(holder));
     }
     let text = rows::wish_text(wish)?;
+    execute(db, sql::NEXT_NUMBER, [])?;
     execute(db, sql::REVIVE, params![id.0.as_bytes(), phase.as_str(), wish.at.0, deadline_at.0, text])?;
     execute(db, sql::UNARCHIVE, [id.0.as_bytes()])?;
     if let Some(resource) = resource {
@@ -270,6 +275,7 @@ fn signal(
     at: Timestamp,
 ) -> Result<Receipt, StoreError> {
     let woken = execute(transaction.db, sql::WAKE, params![key, at.0])?;
+    execute(transaction.db, sql::NEXT_NUMBER, [])?;
     execute(transaction.db, sql::SIGNAL, params![key, payload.to_string(), at.0])?;
     if woken > 0 {
         transaction.ring();

@@ -13,7 +13,7 @@ use super::reader::event_row;
 use super::statements as sql;
 use super::writer::Transaction;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
-use crate::rows::{self, ClaimedRow, Unreadable};
+use crate::rows::{self, ClaimedRow, SignalText, Unreadable};
 
 /// Only one process has the file, so what other nodes own belongs to processes that are gone.
 pub(super) fn join(transaction: &Transaction<'_>, node: NodeId, lease: Duration) -> Result<(), StoreError> {
@@ -124,7 +124,10 @@ fn probe(db: &Connection, start: &str, now: Timestamp, most: usize) -> Result<Ve
 fn take(db: &Connection, id: OperationId, node: NodeId, now: Timestamp) -> Result<ClaimedRow, StoreError> {
     let key = id.0.as_bytes();
     let found = one(db, sql::FOUND, [key], |row| {
-        let signal = row.get::<_, Option<String>>(12)?.zip(row.get::<_, Option<String>>(13)?);
+        let signal = match row.get(14)? {
+            Some(payload) => Some(SignalText { key: row.get(13)?, payload, number: row.get(15)? }),
+            None => None,
+        };
         Ok(ClaimedRow {
             id: id.0,
             workflow: row.get(0)?,
@@ -139,6 +142,7 @@ fn take(db: &Connection, id: OperationId, node: NodeId, now: Timestamp) -> Resul
             memory_seq: row.get(9)?,
             orphaned: row.get(10)?,
             wish: row.get(11)?,
+            wish_number: row.get(12)?,
             signal,
             events: Vec::new(),
         })

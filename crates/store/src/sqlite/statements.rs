@@ -32,13 +32,20 @@ pub(super) const CREATE: &str = "
         due_at, deadline_at, created_at, reason, memory_seq)
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, 0, ?9, ?10, ?11, ?12, 0)";
 
-pub(super) const SET_PHASE: &str = "update operations set phase = ?2 where id = ?1";
-pub(super) const TAKE_SIGNAL: &str = "delete from signals where key = ?1";
+/// A control request that was dealt with is cleared in the same commit that says so; a later one stays.
+pub(super) const SET_PHASE: &str = "
+    update operations set
+        phase = coalesce(?2, phase),
+        wish = case when wish_number <= ?3 then null else wish end,
+        wish_at = case when wish_number <= ?3 then null else wish_at end
+    where id = ?1";
+/// A later signal of the same key has a greater number.
+pub(super) const TAKE_SIGNAL: &str = "delete from signals where key = ?1 and number = ?2";
 
 /// What whoever holds an operation has to know before it lets go. `returning` would be shorter, but costs a
 /// table of its own for each statement.
 pub(super) const HELD: &str =
-    "select wish_at, resource from operations where id = ?1 and owner = ?2 and epoch = ?3";
+    "select wish_number, wish_at, resource from operations where id = ?1 and owner = ?2 and epoch = ?3";
 pub(super) const SIGNALLED_AT: &str = "select at from signals where key = ?1";
 pub(super) const PARK: &str = "
     update operations set owner = null, phase = ?2, due_at = ?3, wait_key = ?4, step = ?5, reason = ?6,
@@ -56,10 +63,13 @@ pub(super) const PROMOTE: &str = "
     where id = (select id from operations where resource = ?1 and queued = 1 order by id limit 1)";
 
 pub(super) const STANDING: &str = "select phase, queued, owner is not null from operations where id = ?1";
+/// For the next control request or signal.
+pub(super) const NEXT_NUMBER: &str = "update numbers set last = last + 1";
 pub(super) const WISH: &str = "
     update operations set
         wish = ?2,
         wish_at = ?3,
+        wish_number = (select last from numbers),
         resource = case when ?4 then null else resource end,
         queued = case when ?4 then 0 else queued end,
         due_at = case when ?5 then ?3 else due_at end
@@ -70,16 +80,16 @@ pub(super) const FINISHED: &str =
     "select phase, created_at, deadline_at, resource from archive where id = ?1";
 pub(super) const REVIVE: &str = "
     insert into operations (id, workflow, tenant, resource, params, phase, epoch, queued, orphaned, due_at,
-        deadline_at, created_at, wish, wish_at, memory, memory_seq)
-    select id, workflow, tenant, resource, params, ?2, epoch + 1, 0, 0, ?3, ?4, created_at, ?5, ?3, memory,
-        memory_seq
+        deadline_at, created_at, wish, wish_at, wish_number, memory, memory_seq)
+    select id, workflow, tenant, resource, params, ?2, epoch + 1, 0, 0, ?3, ?4, created_at, ?5, ?3,
+        (select last from numbers), memory, memory_seq
     from archive where id = ?1";
 pub(super) const UNARCHIVE: &str = "delete from archive where id = ?1";
 
 pub(super) const WAKE: &str = "update operations set due_at = ?2 where wait_key = ?1 and owner is null";
 pub(super) const SIGNAL: &str = "
-    insert into signals (key, payload, at) values (?1, ?2, ?3)
-    on conflict (key) do update set payload = excluded.payload, at = excluded.at";
+    insert into signals (key, payload, at, number) values (?1, ?2, ?3, (select last from numbers))
+    on conflict (key) do update set payload = excluded.payload, at = excluded.at, number = excluded.number";
 
 /// A row of a resource, as `reader` takes it apart.
 macro_rules! resource {
@@ -170,7 +180,8 @@ pub(super) const RELEASE: &str = concat!(
     " where id = ?2 and owner = ?1"
 );
 pub(super) const IS_KNOWN: &str = "select exists (select 1 from nodes where id = ?1)";
-pub(super) const WISHES: &str = "select id, wish from operations where owner = ?1 and wish is not null";
+pub(super) const WISHES: &str =
+    "select id, wish, wish_number from operations where owner = ?1 and wish is not null";
 
 pub(super) const DUE: &str =
     concat!("select id from operations where ", free!(), " and due_at <= ?1 order by due_at limit ?2");
@@ -192,9 +203,8 @@ pub(super) const TENANT_AFTER: &str = concat!(
 pub(super) const NEXT_DUE: &str = concat!("select min(due_at) from operations where ", free!());
 pub(super) const FOUND: &str = "
     select workflow, tenant, resource, params, phase, created_at, deadline_at, epoch, memory, memory_seq,
-        orphaned, wish, wait_key,
-        (select payload from signals where key = operations.wait_key)
-    from operations where id = ?1";
+        orphaned, wish, wish_number, wait_key, payload, number
+    from operations left join signals on key = wait_key where id = ?1";
 pub(super) const LAST_SEQ: &str = "select coalesce(max(seq), 0) from journal where operation = ?1";
 pub(super) const TAKE: &str = "
     update operations set owner = ?2, phase = ?3, due_at = null, orphaned = 0, epoch = epoch + 1
@@ -272,6 +282,7 @@ pub(super) const ALL: &[&str] = &[
     REMOVE,
     PROMOTE,
     STANDING,
+    NEXT_NUMBER,
     WISH,
     QUEUES_FOR,
     FINISHED,

@@ -97,7 +97,7 @@ pub(crate) async fn start(store: &dyn Store, node: NodeId, new: Create) -> Hold 
 }
 
 pub(crate) fn append_of(id: OperationId, event: Event) -> Write {
-    Write::Append(Append { id, event, phase: None, consumes: None, portrait: None })
+    Write::Append(Append { id, event, phase: None, heard: None, consumes: None, portrait: None })
 }
 
 pub(crate) async fn append(store: &dyn Store, id: OperationId, seq: u32) -> Result<Receipt, StoreError> {
@@ -116,7 +116,8 @@ pub(crate) fn park_of(hold: Hold) -> Park {
         step: None,
         reason: None,
         memory: None,
-        heard: None,
+        heard: 0,
+        not_before: None,
         portrait: None,
     }
 }
@@ -144,7 +145,25 @@ pub(crate) async fn finish(store: &dyn Store, finish: Finish) -> Result<Receipt,
 }
 
 pub(crate) fn wish_of(verb: Verb, second: i64) -> Wish {
-    Wish { verb, by: "operator".into(), reason: "a reason".into(), at: at(second) }
+    Wish { verb, by: "operator".into(), reason: "a reason".into(), at: at(second), number: 0 }
+}
+
+/// The same without the number, which differs between stores.
+pub(crate) fn unnumbered(wish: Wish) -> Wish {
+    Wish { number: 0, ..wish }
+}
+
+/// What a heartbeat brings.
+pub(crate) async fn requests(store: &dyn Store, node: NodeId) -> Vec<(OperationId, Wish)> {
+    let found = store.heartbeat(node, LEASE).await.unwrap();
+    found.into_iter().map(|(id, wish)| (id, unnumbered(wish))).collect()
+}
+
+/// The number of the only control request for operations of this node.
+pub(crate) async fn request_number(store: &dyn Store, node: NodeId) -> i64 {
+    let found = store.heartbeat(node, LEASE).await.unwrap();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].1.number
 }
 
 pub(crate) async fn wish(store: &dyn Store, id: OperationId, verb: Verb, second: i64) -> Receipt {

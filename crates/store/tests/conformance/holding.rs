@@ -30,6 +30,7 @@ pub(crate) async fn an_append_changes_the_phase_in_lists(store: &dyn Whole) {
         id: hold.id,
         event: stepped(2),
         phase: Some(Phase::Undoing),
+        heard: None,
         consumes: None,
         portrait: None,
     };

@@ -84,6 +84,12 @@ on_every_store! {
         a_wish_wakes_what_is_put_down,
         a_wish_that_was_not_heard_survives_the_park,
         a_wish_that_was_heard_does_not_wake,
+        a_later_request_counts_although_its_clock_is_behind,
+        two_requests_of_one_moment_are_two,
+        a_request_that_is_dropped_is_cleared,
+        an_event_clears_the_request_that_it_deals_with,
+        numbers_go_on_when_an_operation_begins_again,
+        what_wakes_at_once_does_not_wake_before_its_time,
         a_cancelled_operation_leaves_the_queue,
         a_paused_operation_stays_in_the_queue,
         a_finished_operation_begins_again_with_all_its_time,
@@ -94,6 +100,8 @@ on_every_store! {
         a_signal_during_the_wait_ends_it,
         a_signal_for_a_running_operation_is_found_at_its_next_park,
         a_signal_is_gone_when_an_event_has_taken_it_over,
+        a_second_signal_is_not_deleted_unread,
+        taking_a_signal_over_and_sending_the_next_at_the_same_moment_lose_nothing,
         a_signal_ends_every_wait_for_it_and_the_last_payload_counts,
         signals_and_parks_at_the_same_moment_lose_nothing;
     reading:

@@ -289,9 +289,39 @@ async fn the_schema_is_made_once_whoever_asks() {
     let url = new_database();
     let all = join_all((0..6).map(|_| PostgresStore::migrate(&url))).await;
     let made: Vec<u32> = all.into_iter().flat_map(Result::unwrap).collect();
-    assert_eq!(made, [1, 2, 3]);
+    assert_eq!(made, [1, 2, 3, 5]);
     assert_eq!(PostgresStore::migrate(&url).await, Ok(Vec::new()));
     drop(open(&url).await);
+}
+
+/// During an upgrade a replica of an earlier release writes requests in its own way, and by its own clock.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_of_an_earlier_release_gets_a_number_too() {
+    let url = new_database();
+    let store = open(&url).await;
+    let node = joined(&*store).await;
+    let hold = running(&*store, node).await;
+    let door = side_door(&url).await;
+    wish(&*store, hold.id, Verb::Pause, 65).await;
+    let first = request_number(&*store, node).await;
+    let text = r#"{"verb":"cancel","by":"eve","reason":"","at":"2023-11-14T22:13:25Z"}"#;
+    let old = "update operations set wish = $2, wish_at = $3 where id = $1";
+    door.execute(old, &[&hold.id.0, &text, &at(5).0]).await.unwrap();
+    let found = store.heartbeat(node, LEASE).await.unwrap().remove(0).1;
+    assert!(found.verb == Verb::Cancel && found.number > first, "{found:?} after {first}");
+    park(&*store, Park { heard: first, ..park_of(hold) }).await.unwrap();
+    let claimed = claim_one(&*store, node, at(5)).await;
+    assert_eq!(claimed.wish, Some(found.clone()), "it was not heard yet");
+    // An earlier release clears what it has heard, and moves a finished operation back like this.
+    let old = "update operations set wish = null, wish_at = null where id = $1";
+    door.execute(old, &[&hold.id.0]).await.unwrap();
+    assert_eq!(store.heartbeat(node, LEASE).await, Ok(Vec::new()));
+    let old = "insert into operations (id, workflow, tenant, params, phase, epoch, queued, orphaned, due_at,
+            deadline_at, created_at, wish, wish_at, memory_seq)
+        values ($1, 'launch', 'acme', '{}', 'pending', 2, false, false, $3, $3, $3, $2, $3, 0)";
+    door.execute(old, &[&new_id().0, &text, &at(5).0]).await.unwrap();
+    let claimed = claim_one(&*store, node, at(5)).await;
+    assert!(claimed.wish.is_some_and(|wish| wish.number > found.number));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,8 +1,8 @@
 //! Long random lives, lived twice: once in the store and once in memory.
 
 use engine::store::{
-    Append, Create, Expect, Finish, Hold, MemoryStore, Park, Portrait, Query, Receipt, ResourceQuery,
-    ResourceWrite, Store, StoreError, Summary, Write,
+    Append, Claimed, Create, Expect, Finish, Hold, MemoryStore, Park, Portrait, Query, Receipt,
+    ResourceQuery, ResourceWrite, Store, StoreError, Summary, TakenSignal, Wish, Write,
 };
 use engine::{Body, NodeId, OperationId, Phase, Verb};
 
@@ -36,10 +36,18 @@ struct Twins<'a> {
     memory: MemoryStore,
     dice: Dice,
     node: NodeId,
-    /// What the current node owns, with the number of the last event.
-    held: Vec<(Hold, u32)>,
+    held: Vec<Held>,
     ids: Vec<OperationId>,
     second: i64,
+}
+
+/// What the current node owns.
+struct Held {
+    hold: Hold,
+    /// The number of the last event.
+    seq: u32,
+    /// The signal that the claim found, in the store and in memory: the numbers differ.
+    signals: [Option<TakenSignal>; 2],
 }
 
 pub(crate) async fn random_lives_are_the_same_as_in_memory(store: &dyn Whole) {
@@ -76,6 +84,24 @@ impl Twins<'_> {
         expect
     }
 
+    /// Two writes that are the same but for the numbers that each store gave.
+    async fn each(&self, [write, in_memory]: [Write; 2]) -> Result<Receipt, StoreError> {
+        let expect = self.memory.commit(in_memory).await;
+        assert_eq!(self.store.commit(write.clone()).await, expect, "{write:?}");
+        expect
+    }
+
+    /// The number of the control request for this operation, in the store and in memory.
+    async fn numbers(&self, id: OperationId) -> [i64; 2] {
+        let found = [
+            self.store.heartbeat(self.node, LEASE).await.unwrap(),
+            self.memory.heartbeat(self.node, LEASE).await.unwrap(),
+        ];
+        let number =
+            |wishes: &Vec<(OperationId, Wish)>| wishes.iter().find(|(of, _)| *of == id).map(|w| w.1.number);
+        found.map(|wishes| number(&wishes).unwrap_or_default())
+    }
+
     fn key(&mut self) -> Option<String> {
         self.dice.chance(40).then(|| format!("key-{}", self.dice.roll(5)))
     }
@@ -108,7 +134,7 @@ impl Twins<'_> {
             self.ids.push(id);
             let is_queued = self.memory.show(id).await.unwrap().unwrap().summary.owner.is_none();
             if let (Some(node), false) = (owner, is_queued) {
-                self.held.push((Hold { id, node, epoch: 1 }, 1));
+                self.held.push(Held { hold: Hold { id, node, epoch: 1 }, seq: 1, signals: [None, None] });
             }
         }
     }
@@ -146,13 +172,20 @@ impl Twins<'_> {
             return;
         }
         let n = self.dice.roll(self.held.len());
-        self.held[n].1 += 1;
-        let (hold, seq) = self.held[n];
+        self.held[n].seq += 1;
+        let Held { hold, seq, .. } = self.held[n];
         let phase = self.dice.chance(20).then_some(Phase::Undoing);
-        let consumes = self.key();
+        let heard = if self.dice.chance(20) { self.numbers(hold.id).await.map(Some) } else { [None, None] };
+        let takes = self.dice.chance(60);
+        let signals = if takes { std::mem::take(&mut self.held[n].signals) } else { [None, None] };
         let portrait = self.portrait_of(hold).await.map(Box::new);
-        let write = Append { id: hold.id, event: stepped(seq), phase, consumes, portrait };
-        self.both(Write::Append(write)).await.unwrap();
+        let write = |(heard, consumes): (_, Option<TakenSignal>)| {
+            let consumes = consumes.map(Box::new);
+            let (event, portrait) = (stepped(seq), portrait.clone());
+            Write::Append(Append { id: hold.id, event, phase, heard, consumes, portrait })
+        };
+        let [one, two] = signals;
+        self.each([(heard[0], one), (heard[1], two)].map(write)).await.unwrap();
     }
 
     fn random_park(&mut self, hold: Hold, seq: u32) -> Park {
@@ -165,7 +198,7 @@ impl Twins<'_> {
             step: Some(format!("step {seq}")),
             reason: self.dice.chance(50).then(|| "it takes a while".into()),
             memory: self.dice.chance(50).then(|| (format!("memory {seq}"), seq)),
-            heard: self.dice.chance(50).then(|| at(self.second - 1)),
+            not_before: self.dice.chance(30).then(|| at(self.second + 2)),
             ..park_of(hold)
         }
     }
@@ -175,14 +208,11 @@ impl Twins<'_> {
             return;
         }
         let n = self.dice.roll(self.held.len());
-        let (hold, seq) = self.held.swap_remove(n);
+        let Held { hold, seq, .. } = self.held.swap_remove(n);
         let mut park = self.random_park(hold, seq);
         park.portrait = self.portrait_of(hold).await;
-        let wish = self.memory.show(hold.id).await.unwrap().unwrap().summary.wish;
-        if let (Some(wish), true) = (wish, self.dice.chance(50)) {
-            park.heard = Some(wish.at);
-        }
-        self.both(Write::Park(Box::new(park))).await.unwrap();
+        let heard = if self.dice.chance(50) { self.numbers(hold.id).await } else { [0, 0] };
+        self.each(heard.map(|heard| Write::Park(Box::new(Park { heard, ..park.clone() })))).await.unwrap();
     }
 
     async fn finish(&mut self) {
@@ -190,7 +220,7 @@ impl Twins<'_> {
             return;
         }
         let n = self.dice.roll(self.held.len());
-        let (hold, seq) = self.held.swap_remove(n);
+        let Held { hold, seq, .. } = self.held.swap_remove(n);
         let phase = self.dice.one_of(&[Phase::Succeeded, Phase::Failed, Phase::Undone, Phase::Cancelled]);
         let cause = self.dice.chance(50).then(|| "because".into());
         let portrait = self.portrait_of(hold).await;
@@ -217,14 +247,26 @@ impl Twins<'_> {
     /// Everything that is due: whose turn it is differs between stores, what there is does not.
     async fn claim(&mut self) {
         let now = if self.dice.chance(20) { LATE } else { at(self.second) };
-        let mut expect = self.memory.claim(self.node, now, 10_000).await.unwrap();
-        let mut found = self.store.claim(self.node, now, 10_000).await.unwrap();
-        expect.operations.sort_by_key(|claimed| claimed.id);
-        found.operations.sort_by_key(|claimed| claimed.id);
-        assert_eq!(format!("{:?}", found.operations), format!("{:?}", expect.operations));
+        let expect = self.memory.claim(self.node, now, 10_000).await.unwrap();
+        let found = self.store.claim(self.node, now, 10_000).await.unwrap();
         assert_eq!(found.next_due, expect.next_due);
-        for claimed in found.operations {
-            self.held.push((hold_of(&claimed, self.node), claimed.seq));
+        self.hold(found.operations, expect.operations);
+    }
+
+    /// Both stores have claimed the same.
+    fn hold(&mut self, mut found: Vec<Claimed>, mut expect: Vec<Claimed>) {
+        expect.sort_by_key(|claimed| claimed.id);
+        found.sort_by_key(|claimed| claimed.id);
+        assert_eq!(found.len(), expect.len());
+        for (mut claimed, mut wanted) in found.into_iter().zip(expect) {
+            let signals = [&mut claimed, &mut wanted].map(|claimed| {
+                claimed.wish = claimed.wish.take().map(unnumbered);
+                let signal = claimed.signal.as_mut()?;
+                let number = std::mem::take(&mut signal.number);
+                Some(TakenSignal { key: signal.key.clone(), number })
+            });
+            assert_eq!(format!("{claimed:?}"), format!("{wanted:?}"));
+            self.held.push(Held { hold: hold_of(&claimed, self.node), seq: claimed.seq, signals });
         }
     }
 
@@ -238,12 +280,9 @@ impl Twins<'_> {
         self.node = new;
         self.held.clear();
         // All that is free is claimed at once, so that the times at which it became free do not matter.
-        let mut expect = self.memory.claim(new, LATE, 10_000).await.unwrap().operations;
-        let mut found = self.store.claim(new, LATE, 10_000).await.unwrap().operations;
-        expect.sort_by_key(|claimed| claimed.id);
-        found.sort_by_key(|claimed| claimed.id);
-        assert_eq!(format!("{found:?}"), format!("{expect:?}"));
-        self.held = found.iter().map(|claimed| (hold_of(claimed, new), claimed.seq)).collect();
+        let expect = self.memory.claim(new, LATE, 10_000).await.unwrap().operations;
+        let found = self.store.claim(new, LATE, 10_000).await.unwrap().operations;
+        self.hold(found, expect);
     }
 
     /// Somebody who does not know what happened meanwhile.

@@ -178,6 +178,7 @@ pub(crate) async fn events_parks_and_ends_say_what_the_resource_looks_like(store
         id: hold.id,
         event: stepped(2),
         phase: None,
+        heard: None,
         consumes: None,
         portrait: said("1").map(Box::new),
     };
@@ -213,6 +214,7 @@ pub(crate) async fn a_portrait_of_what_is_not_there_is_ignored(store: &dyn Whole
         id: hold.id,
         event: stepped(2),
         phase: None,
+        heard: None,
         consumes: None,
         portrait: said.clone().map(Box::new),
     };
@@ -237,6 +239,7 @@ pub(crate) async fn who_was_declared_dead_portrays_nothing(store: &dyn Whole) {
         id: hold.id,
         event: stepped(2),
         phase: None,
+        heard: None,
         consumes: None,
         portrait: said.clone().map(Box::new),
     };

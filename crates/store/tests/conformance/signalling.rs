@@ -1,7 +1,21 @@
-use engine::store::{Append, Hold, Park, Receipt, Write};
+use engine::store::{Append, Claimed, Hold, Park, Receipt, TakenSignal, Write};
+use serde_json::Value;
 
 use crate::fixture::*;
 use crate::house::Whole;
+
+/// The key and the payload of the signal that a claim found.
+fn said(claimed: &Claimed) -> Option<(&str, Value)> {
+    claimed.signal.as_ref().map(|signal| (signal.key.as_str(), signal.payload.clone()))
+}
+
+/// An event that takes over the signal that this claim found.
+fn taken(claimed: &Claimed, seq: u32) -> Write {
+    let signal = claimed.signal.as_ref().unwrap();
+    let consumes = Some(Box::new(TakenSignal { key: signal.key.clone(), number: signal.number }));
+    let event = stepped(seq);
+    Write::Append(Append { id: claimed.id, event, phase: None, heard: None, consumes, portrait: None })
+}
 
 fn waiting(hold: Hold, key: &str) -> Park {
     Park { key: Some(key.into()), ..park_of(hold) }
@@ -14,7 +28,7 @@ pub(crate) async fn a_signal_before_the_wait_ends_it_at_once(store: &dyn Whole) 
     park(store, waiting(hold, "built")).await.unwrap();
     assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(5)));
     let claimed = claim_one(store, node, at(5)).await;
-    assert_eq!(claimed.signal, Some(("built".into(), 7.into())));
+    assert_eq!(said(&claimed), Some(("built", 7.into())));
 }
 
 pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn Whole) {
@@ -25,7 +39,7 @@ pub(crate) async fn a_signal_during_the_wait_ends_it(store: &dyn Whole) {
     assert!(claim(store, node, at(49)).await.is_empty());
     assert_eq!(signal(store, "built", 7, 6).await, Receipt::Woke(1));
     let claimed = claim_one(store, node, at(6)).await;
-    assert_eq!((claimed.id, claimed.signal), (hold.id, Some(("built".into(), 7.into()))));
+    assert_eq!((claimed.id, said(&claimed)), (hold.id, Some(("built", 7.into()))));
 }
 
 pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(store: &dyn Whole) {
@@ -38,7 +52,7 @@ pub(crate) async fn a_signal_for_a_running_operation_is_found_at_its_next_park(s
     assert_eq!(show(store, hold.id).await.summary.due_at, None);
     park(store, waiting(hold_of(&claimed, node), "built")).await.unwrap();
     let claimed = claim_one(store, node, at(60)).await;
-    assert_eq!(claimed.signal, Some(("built".into(), 7.into())));
+    assert_eq!(said(&claimed), Some(("built", 7.into())));
     // Without a key it waits for a time only.
     park(store, park_of(hold_of(&claimed, node))).await.unwrap();
     assert_eq!(signal(store, "built", 8, 70).await, Receipt::Woke(0));
@@ -50,20 +64,52 @@ pub(crate) async fn a_signal_is_gone_when_an_event_has_taken_it_over(store: &dyn
     let hold = running(store, node).await;
     signal(store, "built", 7, 5).await;
     signal(store, "started", 8, 5).await;
-    let taken = Append {
-        id: hold.id,
-        event: stepped(2),
-        phase: None,
-        consumes: Some("built".into()),
-        portrait: None,
-    };
-    store.commit(Write::Append(taken)).await.unwrap();
     park(store, waiting(hold, "built")).await.unwrap();
+    let claimed = claim_one(store, node, at(5)).await;
+    store.commit(taken(&claimed, 2)).await.unwrap();
+    park(store, waiting(hold_of(&claimed, node), "built")).await.unwrap();
     assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)));
     let claimed = claim_one(store, node, at(50)).await;
     assert_eq!(claimed.signal, None);
     park(store, waiting(hold_of(&claimed, node), "started")).await.unwrap();
-    assert_eq!(claim_one(store, node, at(5)).await.signal, Some(("started".into(), 8.into())));
+    assert_eq!(said(&claim_one(store, node, at(5)).await), Some(("started", 8.into())));
+}
+
+/// The second one comes between the claim and the event that takes over the first, in the same microsecond and
+/// with the same payload.
+pub(crate) async fn a_second_signal_is_not_deleted_unread(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    signal(store, "built", 7, 5).await;
+    park(store, waiting(hold, "built")).await.unwrap();
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(signal(store, "built", 7, 5).await, Receipt::Woke(0));
+    store.commit(taken(&claimed, 2)).await.unwrap();
+    park(store, waiting(hold_of(&claimed, node), "built")).await.unwrap();
+    let claimed = claim_one(store, node, at(5)).await;
+    assert_eq!(said(&claimed), Some(("built", 7.into())));
+    store.commit(taken(&claimed, 3)).await.unwrap();
+    park(store, waiting(hold_of(&claimed, node), "built")).await.unwrap();
+    assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(50)), "both have been read");
+}
+
+pub(crate) async fn taking_a_signal_over_and_sending_the_next_at_the_same_moment_lose_nothing(
+    store: &dyn Whole,
+) {
+    let node = joined(store).await;
+    for n in 0..100 {
+        let hold = running(store, node).await;
+        let key = format!("key-{n}");
+        signal(store, &key, 1, 5).await;
+        park(store, waiting(hold, &key)).await.unwrap();
+        let claimed = claim_one(store, node, at(5)).await;
+        let (_, receipt) = tokio::join!(store.commit(taken(&claimed, 2)), signal(store, &key, 2, 6));
+        assert_eq!(receipt, Receipt::Woke(0));
+        park(store, waiting(hold_of(&claimed, node), &key)).await.unwrap();
+        let claimed = claim_one(store, node, at(6)).await;
+        assert_eq!(said(&claimed), Some((key.as_str(), 2.into())));
+        finish(store, finish_of(hold_of(&claimed, node), 3)).await.unwrap();
+    }
 }
 
 pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(store: &dyn Whole) {
@@ -76,7 +122,7 @@ pub(crate) async fn a_signal_ends_every_wait_for_it_and_the_last_payload_counts(
     assert_eq!(signal(store, "built", 8, 6).await, Receipt::Woke(2));
     let claimed = claim(store, node, at(6)).await;
     assert_eq!(claimed.len(), 2);
-    assert!(claimed.iter().all(|claimed| claimed.signal == Some(("built".into(), 8.into()))));
+    assert!(claimed.iter().all(|claimed| said(claimed) == Some(("built", 8.into()))));
 }
 
 pub(crate) async fn signals_and_parks_at_the_same_moment_lose_nothing(store: &dyn Whole) {

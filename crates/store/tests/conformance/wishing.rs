@@ -1,4 +1,4 @@
-use engine::store::{Create, Finish, Hold, Park, Receipt, Write};
+use engine::store::{Append, Create, Finish, Hold, Park, Receipt, Wish, Write};
 use engine::{OperationId, Phase, Timestamp, Turn, Verb};
 
 use crate::fixture::*;
@@ -44,14 +44,15 @@ pub(crate) async fn a_wish_for_nothing_is_answered(store: &dyn Whole) {
 pub(crate) async fn a_wish_for_a_running_operation_comes_with_the_heartbeat(store: &dyn Whole) {
     let node = joined(store).await;
     let (hold, other) = (running(store, node).await, running(store, node).await);
-    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), []);
+    assert_eq!(requests(store, node).await, []);
     assert_eq!(wish(store, hold.id, Verb::Cancel, 5).await, Receipt::Saved);
     assert_eq!(show(store, hold.id).await.summary.due_at, None, "its owner goes on");
-    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Cancel, 5))]);
+    assert_eq!(requests(store, node).await, [(hold.id, wish_of(Verb::Cancel, 5))]);
     assert_eq!(wish(store, hold.id, Verb::Pause, 6).await, Receipt::Saved);
-    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Pause, 6))]);
-    park(store, Park { heard: Some(at(6)), ..park_of(hold) }).await.unwrap();
-    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), []);
+    assert_eq!(requests(store, node).await, [(hold.id, wish_of(Verb::Pause, 6))]);
+    let heard = request_number(store, node).await;
+    park(store, Park { heard, ..park_of(hold) }).await.unwrap();
+    assert_eq!(requests(store, node).await, []);
     assert_eq!(show(store, other.id).await.summary.wish, None);
 }
 
@@ -61,19 +62,26 @@ pub(crate) async fn a_wish_wakes_what_is_put_down(store: &dyn Whole) {
     park(store, park_of(hold)).await.unwrap();
     assert_eq!(wish(store, hold.id, Verb::Cancel, 5).await, Receipt::Saved);
     let claimed = claim_one(store, node, at(5)).await;
-    assert_eq!(claimed.wish, Some(wish_of(Verb::Cancel, 5)));
-    assert_eq!(store.heartbeat(node, LEASE).await.unwrap(), [(hold.id, wish_of(Verb::Cancel, 5))]);
+    let number = request_number(store, node).await;
+    assert_eq!(claimed.wish, Some(Wish { number, ..wish_of(Verb::Cancel, 5) }));
 }
 
 pub(crate) async fn a_wish_that_was_not_heard_survives_the_park(store: &dyn Whole) {
     let node = joined(store).await;
-    for heard in [None, Some(at(4))] {
+    for is_first in [true, false] {
         let hold = running(store, node).await;
+        let mut heard = 0;
+        if !is_first {
+            wish(store, hold.id, Verb::Pause, 5).await;
+            heard = request_number(store, node).await;
+        }
         wish(store, hold.id, Verb::Cancel, 5).await;
         park(store, Park { heard, phase: Phase::Paused, due_at: None, ..park_of(hold) }).await.unwrap();
         let summary = show(store, hold.id).await.summary;
         assert_eq!((summary.due_at, summary.wish), (Some(at(5)), Some(wish_of(Verb::Cancel, 5))));
-        assert_eq!(claim_one(store, node, at(5)).await.wish, Some(wish_of(Verb::Cancel, 5)));
+        let claimed = claim_one(store, node, at(5)).await;
+        assert_eq!(claimed.wish.clone().map(unnumbered), Some(wish_of(Verb::Cancel, 5)));
+        finish(store, finish_of(hold_of(&claimed, node), 2)).await.unwrap();
     }
 }
 
@@ -81,11 +89,88 @@ pub(crate) async fn a_wish_that_was_heard_does_not_wake(store: &dyn Whole) {
     let node = joined(store).await;
     let hold = running(store, node).await;
     wish(store, hold.id, Verb::Pause, 5).await;
-    let parking = Park { heard: Some(at(5)), phase: Phase::Paused, due_at: None, ..park_of(hold) };
+    let heard = request_number(store, node).await;
+    let parking = Park { heard, phase: Phase::Paused, due_at: None, ..park_of(hold) };
     park(store, parking).await.unwrap();
     let summary = show(store, hold.id).await.summary;
     assert_eq!((summary.phase, summary.due_at, summary.wish), (Phase::Paused, None, None));
     assert!(claim(store, node, LATE).await.is_empty());
+}
+
+/// Two replicas whose clocks are a minute apart: the one that is behind takes the later request.
+pub(crate) async fn a_later_request_counts_although_its_clock_is_behind(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    wish(store, hold.id, Verb::Pause, 65).await;
+    let heard = request_number(store, node).await;
+    park(store, Park { heard, phase: Phase::Paused, due_at: None, ..park_of(hold) }).await.unwrap();
+    wish(store, hold.id, Verb::Resume, 5).await;
+    let claimed = claim_one(store, node, at(5)).await;
+    assert!(claimed.wish.is_some_and(|wish| wish.verb == Verb::Resume && wish.number > heard));
+}
+
+/// Also for requests that two replicas took in the same microsecond.
+pub(crate) async fn two_requests_of_one_moment_are_two(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    wish(store, hold.id, Verb::Pause, 5).await;
+    let heard = request_number(store, node).await;
+    wish(store, hold.id, Verb::Pause, 5).await;
+    assert!(request_number(store, node).await > heard);
+    park(store, Park { heard, ..park_of(hold) }).await.unwrap();
+    assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(5)), "the second one was not heard");
+}
+
+pub(crate) async fn a_request_that_is_dropped_is_cleared(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    wish(store, hold.id, Verb::Pause, 5).await;
+    let heard = request_number(store, node).await + 1;
+    park(store, Park { heard, ..park_of(hold) }).await.unwrap();
+    let summary = show(store, hold.id).await.summary;
+    assert_eq!((summary.due_at, summary.wish), (Some(at(50)), None), "it would wake the operation for ever");
+}
+
+pub(crate) async fn an_event_clears_the_request_that_it_deals_with(store: &dyn Whole) {
+    let node = joined(store).await;
+    let (hold, other) = (running(store, node).await, running(store, node).await);
+    let dealt = |id, heard| Append {
+        id,
+        event: stepped(2),
+        phase: Some(Phase::Undoing),
+        heard: Some(heard),
+        consumes: None,
+        portrait: None,
+    };
+    wish(store, hold.id, Verb::Cancel, 5).await;
+    let heard = request_number(store, node).await;
+    store.commit(Write::Append(dealt(hold.id, heard))).await.unwrap();
+    let summary = show(store, hold.id).await.summary;
+    assert_eq!((summary.phase, summary.wish), (Phase::Undoing, None));
+    wish(store, other.id, Verb::Cancel, 5).await;
+    store.commit(Write::Append(dealt(other.id, heard))).await.unwrap();
+    assert_eq!(show(store, other.id).await.summary.wish, Some(wish_of(Verb::Cancel, 5)), "it came later");
+}
+
+pub(crate) async fn numbers_go_on_when_an_operation_begins_again(store: &dyn Whole) {
+    let node = joined(store).await;
+    let hold = running(store, node).await;
+    wish(store, hold.id, Verb::Pause, 5).await;
+    let before = request_number(store, node).await;
+    finish(store, Finish { phase: Phase::Failed, ..finish_of(hold, 2) }).await.unwrap();
+    wish(store, hold.id, Verb::Retry, 5).await;
+    assert!(claim_one(store, node, at(5)).await.wish.is_some_and(|wish| wish.number > before));
+}
+
+pub(crate) async fn what_wakes_at_once_does_not_wake_before_its_time(store: &dyn Whole) {
+    let node = joined(store).await;
+    let (asked, signalled) = (running(store, node).await, running(store, node).await);
+    wish(store, asked.id, Verb::Cancel, 5).await;
+    signal(store, "built", 7, 5).await;
+    for (hold, key) in [(asked, None), (signalled, Some("built".to_owned()))] {
+        park(store, Park { key, not_before: Some(at(20)), ..park_of(hold) }).await.unwrap();
+        assert_eq!(show(store, hold.id).await.summary.due_at, Some(at(20)));
+    }
 }
 
 /// One operation that has the resource, and two that queue for it.
@@ -105,7 +190,7 @@ pub(crate) async fn a_cancelled_operation_leaves_the_queue(store: &dyn Whole) {
     let summary = show(store, second).await.summary;
     assert_eq!((summary.resource, summary.due_at), (None, Some(at(5))));
     let claimed = claim_one(store, hold.node, LATE).await;
-    assert_eq!((claimed.id, claimed.wish), (second, Some(wish_of(Verb::Cancel, 5))));
+    assert_eq!((claimed.id, claimed.wish.map(unnumbered)), (second, Some(wish_of(Verb::Cancel, 5))));
     finish(store, finish_of(hold, 2)).await.unwrap();
     assert_eq!(claim_one(store, hold.node, LATE).await.id, third);
 }
@@ -117,7 +202,7 @@ pub(crate) async fn a_paused_operation_stays_in_the_queue(store: &dyn Whole) {
     assert!(claim(store, hold.node, LATE).await.is_empty());
     finish(store, finish_of(hold, 2)).await.unwrap();
     let claimed = claim_one(store, hold.node, LATE).await;
-    assert_eq!((claimed.id, claimed.wish), (second, Some(wish_of(Verb::Pause, 5))));
+    assert_eq!((claimed.id, claimed.wish.map(unnumbered)), (second, Some(wish_of(Verb::Pause, 5))));
     assert_eq!(show(store, third).await.summary.due_at, None);
 }
 
@@ -136,7 +221,7 @@ pub(crate) async fn a_finished_operation_begins_again_with_all_its_time(store: &
     let claimed = claim_one(store, node, LATE).await;
     assert_eq!((claimed.epoch, claimed.seq, claimed.orphaned), (3, 2, false));
     assert_eq!(claimed.memory.as_deref(), Some(r#"{"facts":{}}"#));
-    assert_eq!(claimed.wish, Some(wish_of(Verb::Retry, 5000)));
+    assert_eq!(claimed.wish.clone().map(unnumbered), Some(wish_of(Verb::Retry, 5000)));
     // It has its resource again, and ends like any other.
     assert_eq!(create(store, on("vm-1", plain("acme"))).await, Receipt::Busy(hold.id));
     finish(store, finish_of(hold_of(&claimed, node), 3)).await.unwrap();

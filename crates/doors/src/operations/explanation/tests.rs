@@ -151,7 +151,7 @@ fn an_unknown_workflow_is_said_to_be_unknown() {
 fn a_wish_that_was_not_heard_yet_is_told() {
     let mut asked = case(Phase::Running, under_way());
     asked.0.shown.summary.wish =
-        Some(Wish { verb: Verb::Cancel, by: "eve".into(), reason: String::new(), at: LATER });
+        Some(Wish { verb: Verb::Cancel, by: "eve".into(), reason: String::new(), at: LATER, number: 0 });
     let reason = asked.explain().reason;
     assert!(reason.contains("; eve asked it to cancel at 1970-01-01T00:00:09Z"), "{reason}");
 }

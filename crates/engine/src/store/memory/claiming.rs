@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::event::{Body, Event};
 use crate::ids::{NodeId, OperationId};
 use crate::phase::Turn;
-use crate::store::Claimed;
+use crate::store::{Claimed, Signal};
 
 impl Tables {
     /// Due operations, one of each tenant in turn, beginning after the tenant that was served last.
@@ -59,9 +59,10 @@ impl Tables {
         let events = self.journal.range((id, row.memory_seq + 1)..=(id, u32::MAX));
         let events = events.map(|(_, event)| event.clone()).collect();
         let signal = row.key.clone().and_then(|key| {
-            let (payload, _) = self.signals.get(&key)?;
-            Some((key, payload.clone()))
+            let inbox = self.signals.get(&key)?;
+            Some(Signal { key, payload: inbox.payload.clone(), number: inbox.number })
         });
+        let wish = row.wish();
         Some(Claimed {
             id,
             workflow: row.summary.workflow,
@@ -76,7 +77,7 @@ impl Tables {
             events,
             seq,
             orphaned,
-            wish: row.summary.wish,
+            wish,
             signal,
         })
     }

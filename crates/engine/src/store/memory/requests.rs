@@ -1,0 +1,71 @@
+//! Control requests and signals, in memory.
+
+use serde_json::Value;
+
+use super::{Inbox, Tables};
+use crate::clock::Timestamp;
+use crate::ids::OperationId;
+use crate::phase::{Turn, Verb};
+use crate::store::{Receipt, Touch, Wish};
+
+impl Tables {
+    pub(super) fn wish(&mut self, id: OperationId, wish: Wish) -> Receipt {
+        if let Some(row) = self.operations.get_mut(&id) {
+            if !row.summary.phase.allows(wish.verb) {
+                return Receipt::NotNow(row.summary.phase);
+            }
+            if row.queued && wish.verb == Verb::Cancel {
+                row.queued = false;
+                if let Some(name) = row.summary.resource.take() {
+                    self.resources.touch(&Touch::left_queue(&name, id, wish.at));
+                }
+            }
+            if row.summary.owner.is_none() && !row.queued {
+                row.summary.due_at = Some(wish.at);
+            }
+            row.summary.wish = Some(wish);
+            self.last_number += 1;
+            row.wish_number = self.last_number;
+            return Receipt::Saved;
+        }
+        let Some(row) = self.archive.get(&id) else { return Receipt::NoSuchOperation };
+        let phase = row.summary.phase;
+        let Some(revived) = phase.after(Turn::Revived).filter(|_| phase.allows(wish.verb)) else {
+            return Receipt::NotNow(phase);
+        };
+        if let Some(holder) = self.holder(row.summary.resource.as_deref()) {
+            return Receipt::Busy(holder);
+        }
+        let Some(mut row) = self.archive.remove(&id) else { return Receipt::NoSuchOperation };
+        // The time it had slept in the archive does not count against its deadline.
+        let allowed = row.summary.deadline_at.since(row.summary.created_at);
+        row.summary.deadline_at = wish.at.plus(allowed);
+        row.summary.phase = revived;
+        row.summary.finished_at = None;
+        row.summary.reason = None;
+        row.summary.due_at = Some(wish.at);
+        row.summary.wish = Some(wish);
+        self.last_number += 1;
+        row.wish_number = self.last_number;
+        row.epoch += 1;
+        if let (Some(name), Some(wish)) = (&row.summary.resource, &row.summary.wish) {
+            self.resources.revive(name, id, &row.summary.workflow, wish.at);
+        }
+        self.operations.insert(id, row);
+        Receipt::Saved
+    }
+
+    pub(super) fn signal(&mut self, key: &str, payload: &Value, at: Timestamp) -> Receipt {
+        let mut woken = 0;
+        for row in self.operations.values_mut().filter(|row| row.key.as_deref() == Some(key)) {
+            if row.summary.owner.is_none() {
+                row.summary.due_at = Some(at);
+                woken += 1;
+            }
+        }
+        self.last_number += 1;
+        let inbox = Inbox { payload: payload.clone(), at, number: self.last_number };
+        self.signals.insert(key.to_owned(), inbox);
+        Receipt::Woke(woken)
+    }
+}
