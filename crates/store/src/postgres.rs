@@ -9,6 +9,7 @@ mod committer;
 mod connection;
 mod failure;
 mod listener;
+mod locked;
 mod people;
 mod people_statements;
 mod pulse;
@@ -22,6 +23,7 @@ mod statements;
 mod target;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,10 +38,11 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use self::claim::Claimer;
-use self::committer::{Committers, Work};
+use self::committer::Committers;
 use self::connection::Line;
 use self::pulse::Pulse;
 use self::target::Target;
+use self::work::Work;
 use crate::draft::Draft;
 use crate::{PRUNE_MAX, rows};
 

@@ -6,8 +6,8 @@ use engine::{AccessStore, AuditRow, Timestamp, TokenRow};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
-use super::committer::Work;
 use super::questions as sql;
+use super::work::Work;
 use crate::rows::{self, TokenText};
 
 #[async_trait]

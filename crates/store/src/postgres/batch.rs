@@ -7,11 +7,11 @@ use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
 use super::columns::{Audits, Consumed, Creates, Finishes, Journal, Parks, Phases, Touches};
-use super::committer::{Job, Work};
 use super::connection::{Param, Session};
 use super::failure::Failure;
 use super::resource_statements as resource_sql;
 use super::statements as sql;
+use super::work::{Job, Work};
 use crate::draft::Draft;
 
 /// What became of one write of a batch.

@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role, Session, Unfinished};
 use super::failure::Failure;
+use super::pulse::released;
 use super::statements as sql;
 use super::target::Target;
 use crate::fair::{self, PROBES_MAX, Probe, Turns};
@@ -22,6 +23,7 @@ pub(super) const CLAIMER: Role = Role {
     statements: &[
         sql::LOOK,
         sql::NEXT_DUE,
+        sql::NEXT_FREE,
         sql::LOCK_OLDEST,
         sql::LOCK_OF_TENANTS,
         sql::PROBE,
@@ -89,7 +91,8 @@ impl Claimer {
         loop {
             tries += 1;
             match self.attempt(&mut desk, asked, due == more).await {
-                Err(Failure::Clash(_) | Failure::Data(StoreError::Fenced)) if tries < TRIES_MAX => {}
+                Err(Failure::Clash(_) | Failure::Locked(_) | Failure::Data(StoreError::Fenced))
+                    if tries < TRIES_MAX => {}
                 // The node was known a moment ago, so this is not about the node.
                 Err(Failure::Data(StoreError::Fenced)) => {
                     return Err(StoreError::Unavailable("an old owner keeps writing".into()));
@@ -102,9 +105,11 @@ impl Claimer {
     /// Where a commit had no answer, its operations may be ours on paper while nobody here knows of them.
     async fn release_unanswered(&self, desk: &mut Desk) -> Result<(), StoreError> {
         let Some((node, ids)) = &desk.unanswered else { return Ok(()) };
-        self.line.read(sql::RELEASE, &[&node.0, ids]).await?;
-        desk.unanswered = None;
-        Ok(())
+        let released = released(&self.line.read(sql::RELEASE, &[&node.0, ids]).await?);
+        if released.is_ok() {
+            desk.unanswered = None;
+        }
+        released
     }
 
     async fn attempt(&self, desk: &mut Desk, asked: Asked, crowded: bool) -> Result<Claims, Failure> {
@@ -139,6 +144,12 @@ async fn transaction(
     } else {
         oldest(session, asked, asked.limit, &[]).await?
     };
+    if chosen.is_empty() {
+        // Others hold everything that is due: what they hold is not what to wait for.
+        let next = session.query(sql::NEXT_FREE, &[]).await?;
+        session.say(sql::COMMIT).await?;
+        return Ok(Claims { operations: Vec::new(), next_due: first_time(&next) });
+    }
     desk.unanswered = Some((asked.node, chosen.clone()));
     let taken = take(session, &chosen, asked).await?;
     let mut operations = Vec::with_capacity(taken.len());
@@ -154,7 +165,11 @@ async fn transaction(
     }
     let next = session.query(sql::NEXT_DUE, &[]).await?;
     session.say(sql::COMMIT).await?;
-    Ok(Claims { operations, next_due: next.first().map(|row| Timestamp(row.get(0))) })
+    Ok(Claims { operations, next_due: first_time(&next) })
+}
+
+fn first_time(rows: &[Row]) -> Option<Timestamp> {
+    rows.first().map(|row| Timestamp(row.get(0)))
 }
 
 /// Locks the oldest that nobody else is just claiming.

@@ -4,12 +4,10 @@
 //! operation has at most one write under way, because whoever runs it waits for the answer.
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use engine::AuditRow;
 use engine::store::{Receipt, StoreError, Write};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -21,6 +19,7 @@ use super::careful;
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Role};
 use super::failure::Failure;
 use super::target::Target;
+use super::work::{Job, Work};
 use super::{resource_statements as resource_sql, statements as sql};
 use crate::draft::Draft;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
@@ -42,6 +41,7 @@ pub(super) const COMMITTER: Role = Role {
     statements: &[
         sql::APPEND,
         sql::GIVEN,
+        sql::UNLOCKED,
         sql::CREATE,
         sql::UNUSE_KEYS,
         sql::SET_PHASES,
@@ -77,76 +77,6 @@ pub(super) const COMMITTER: Role = Role {
     ],
 };
 
-pub(super) enum Work {
-    Write(Draft),
-    Audit(AuditRow),
-}
-
-impl Work {
-    fn draft(&self) -> Option<&Draft> {
-        match self {
-            Work::Write(draft) => Some(draft),
-            Work::Audit(_) => None,
-        }
-    }
-
-    fn weight(&self) -> usize {
-        match self {
-            Work::Write(draft) => draft.weight(),
-            Work::Audit(row) => row.request.len() + row.result.len() + row.target.len(),
-        }
-    }
-
-    /// Two writes with the same answer here must not be in the same statement.
-    fn operation(&self) -> Option<Uuid> {
-        self.draft().and_then(Draft::operation).map(|id| id.0)
-    }
-
-    /// What needs a look before it is written, and so is done one after the other.
-    fn needs_care(&self) -> bool {
-        match self.draft().map(|draft| &draft.write) {
-            Some(Write::Wish { .. } | Write::Signal { .. } | Write::Resource(_)) => true,
-            Some(Write::Create(create)) => {
-                create.subject.is_some() || create.beside.is_some() || create.supersedes.is_some()
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether this touches the record of one of these resources. Those that it touches are among them from
-    /// now on.
-    fn touches_again(&self, names: &mut HashSet<String>) -> bool {
-        let mut again = false;
-        for touch in self.draft().into_iter().flat_map(|draft| draft.write.touches()) {
-            again |= !names.insert(touch.name.to_owned());
-        }
-        again
-    }
-
-    fn spread(&self) -> usize {
-        let mut hasher = DefaultHasher::new();
-        match self {
-            Work::Write(Draft { write: Write::Wish { id, .. }, .. }) => id.hash(&mut hasher),
-            Work::Write(Draft { write: Write::Signal { key, .. }, .. }) => key.hash(&mut hasher),
-            Work::Write(Draft { write: Write::Resource(write), .. }) => write.name.hash(&mut hasher),
-            other => other.operation().hash(&mut hasher),
-        }
-        usize::try_from(hasher.finish() >> 32).unwrap_or_default()
-    }
-}
-
-pub(super) struct Job {
-    pub(super) work: Work,
-    caller: oneshot::Sender<Result<Receipt, StoreError>>,
-}
-
-impl Job {
-    fn answer(self, answer: Result<Receipt, StoreError>) {
-        // Whoever asked may have gone away; what is saved stays saved.
-        let _ = self.caller.send(answer);
-    }
-}
-
 #[derive(Default)]
 struct Counters {
     under_way: AtomicUsize,
@@ -167,6 +97,8 @@ impl Counters {
 
 pub(super) struct Committers {
     queues: Vec<mpsc::UnboundedSender<Job>>,
+    /// Keeps the queue of those that wait for a row open.
+    _locked: mpsc::UnboundedSender<Job>,
     counters: Arc<Counters>,
 }
 
@@ -182,19 +114,28 @@ impl Drop for UnderWay<'_> {
 impl Committers {
     pub(super) fn start(target: &Arc<Target>, count: usize, bell: &Arc<Notify>) -> Committers {
         let counters = Arc::new(Counters::default());
-        let start = |_| {
-            let (queue, jobs) = mpsc::unbounded_channel();
+        let (locked, jobs) = mpsc::unbounded_channel();
+        let start = |jobs, batch_max| {
             let desk = Desk {
                 line: Line::new(target, COMMITTER),
                 jobs,
                 waiting: VecDeque::new(),
+                locked: locked.downgrade(),
+                batch_max,
                 bell: Arc::clone(bell),
                 counters: Arc::clone(&counters),
             };
             tokio::spawn(desk.work());
+        };
+        // Those that wait for a row are tried one by one, in turn.
+        start(jobs, 1);
+        let queue = |_| {
+            let (queue, jobs) = mpsc::unbounded_channel();
+            start(jobs, BATCH_WRITES_MAX);
             queue
         };
-        Committers { queues: (0..count).map(start).collect(), counters: Arc::clone(&counters) }
+        let queues = (0..count).map(queue).collect();
+        Committers { queues, _locked: locked, counters: Arc::clone(&counters) }
     }
 
     pub(super) async fn save(&self, work: Work) -> Result<Receipt, StoreError> {
@@ -210,7 +151,8 @@ impl Committers {
         let chosen = work.spread() % useful.min(self.queues.len());
         let gone = || StoreError::Unavailable("the committer is gone".into());
         let (caller, answer) = oneshot::channel();
-        self.queues[chosen].send(Job { work, caller }).map_err(|_| gone())?;
+        let until = Instant::now() + BATCH_TIMEOUT;
+        self.queues[chosen].send(Job { work, caller, until }).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -221,11 +163,14 @@ impl Committers {
 }
 
 /// What one committer has on its desk.
-struct Desk {
-    line: Line,
+pub(super) struct Desk {
+    pub(super) line: Line,
     jobs: mpsc::UnboundedReceiver<Job>,
     /// Taken from the queue but not for this batch.
     waiting: VecDeque<Job>,
+    /// Where writes wait for rows that others hold.
+    pub(super) locked: mpsc::WeakUnboundedSender<Job>,
+    batch_max: usize,
     bell: Arc<Notify>,
     counters: Arc<Counters>,
 }
@@ -252,7 +197,7 @@ impl Desk {
         first.work.touches_again(&mut touched);
         let mut batch = vec![first];
         let mut left = VecDeque::new();
-        while batch.len() < BATCH_WRITES_MAX && weight < BATCH_BYTES_MAX {
+        while batch.len() < self.batch_max && weight < BATCH_BYTES_MAX {
             let Some(job) = self.waiting.pop_front().or_else(|| self.jobs.try_recv().ok()) else { break };
             let is_second = job.work.operation().is_some_and(|id| !seen.insert(id));
             if is_second || job.work.touches_again(&mut touched) {
@@ -283,6 +228,7 @@ impl Desk {
                     clashes += 1;
                     parts.push(part);
                 }
+                Err(Failure::Locked(why)) => parts.extend(self.apart(part, why).await),
                 Err(Failure::Data(StoreError::Fenced)) if part.len() > 1 => {
                     let before = part.len();
                     part = self.without_fenced(part).await;
@@ -351,9 +297,10 @@ impl Desk {
                     clashes += 1;
                     parts.push(part);
                 }
-                Err(Failure::Data(_)) if part.len() > 1 => {
+                Err(Failure::Data(_) | Failure::Locked(_)) if part.len() > 1 => {
                     parts.extend(part.into_iter().rev().map(|job| vec![job]));
                 }
+                Err(Failure::Locked(why)) => self.wait_apart(part, &why),
                 Err(failure) => refuse(part, &StoreError::from(failure)),
             }
         }
@@ -390,7 +337,7 @@ fn deliver(part: Vec<Job>, answers: Vec<Answer>) -> Vec<Job> {
     contested
 }
 
-fn refuse(part: Vec<Job>, error: &StoreError) {
+pub(super) fn refuse(part: Vec<Job>, error: &StoreError) {
     if error.may_heal() {
         warn!(%error, "cannot commit {} writes", part.len());
     }

@@ -45,9 +45,10 @@ pub(super) struct Role {
 // A plan that had to take what is switched off looks so dear that the server would compile it first, for longer
 // than it runs. So that is off everywhere.
 
-/// For statements over arrays of keys. Plans are made once, while tables are empty, and must be right for
+/// For statements over arrays of keys. No lock is waited for longer than this: who waits holds up others. Plans are made once, while tables are empty, and must be right for
 /// full ones too: go through the array and look each key up.
 pub(super) const BY_KEY: &str = "
+    set lock_timeout = '250ms';
     set plan_cache_mode = force_generic_plan;
     set jit = off;
     set enable_seqscan = off;

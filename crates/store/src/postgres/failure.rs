@@ -13,6 +13,8 @@ pub(super) enum Failure {
     Data(StoreError),
     /// Others were in the way. Nothing was written, and the same may work in a moment.
     Clash(String),
+    /// Somebody holds a row or a lock for longer than one waits. Nothing was written.
+    Locked(String),
     /// It is not about the data. Whether it happened is unknown.
     Down(StoreError),
 }
@@ -34,7 +36,8 @@ impl From<Error> for Failure {
         let code = database.code().code();
         match (&code[..2], code) {
             (_, "23505") if is_fence(database.constraint()) => Failure::Data(StoreError::Fenced),
-            (_, "40001" | "40P01" | "55P03") => Failure::Clash(text),
+            (_, "40001" | "40P01") => Failure::Clash(text),
+            (_, "55P03") => Failure::Locked(text),
             // Wrong values, broken constraints, and what is too long for an index.
             ("22" | "23" | "54", _) => Failure::Data(StoreError::Refused(text)),
             (_, "53100") => Failure::Down(StoreError::Full(text)),
@@ -67,7 +70,7 @@ impl From<Failure> for StoreError {
     fn from(failure: Failure) -> StoreError {
         match failure {
             Failure::Data(error) | Failure::Down(error) => error,
-            Failure::Clash(text) => StoreError::Unavailable(text),
+            Failure::Clash(text) | Failure::Locked(text) => StoreError::Unavailable(text),
         }
     }
 }

@@ -6,18 +6,22 @@ use std::time::Duration;
 use engine::store::{StoreError, Wish};
 use engine::{NodeId, OperationId};
 use tokio::sync::{Mutex, Notify};
+use tokio::time::timeout;
 use tokio_postgres::Row;
+use tracing::warn;
 use uuid::Uuid;
 
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Param, Role, Session};
-use super::failure::Failure;
+use super::failure::{Failure, fault};
 use super::statements as sql;
 use super::target::Target;
 use crate::rows;
 
+/// The renewal of the lease, and nothing else.
+pub(super) const RENEWER: Role = Role { settings: BY_KEY, statements: &[sql::RENEW] };
 pub(super) const PULSE: Role = Role {
     settings: BY_KEY,
-    statements: &[sql::JOIN, sql::FORGET, sql::FREE, sql::RELEASE, sql::RENEW, sql::FREE_DEAD, sql::WISHES],
+    statements: &[sql::JOIN, sql::FORGET, sql::FREE, sql::RELEASE, sql::FREE_DEAD, sql::WISHES],
 };
 
 const TRIES_MAX: usize = 4;
@@ -25,8 +29,9 @@ const TRIES_MAX: usize = 4;
 /// A statement and its parameters, or nothing.
 type Step<'a> = Option<(&'static str, &'a [Param<'a>])>;
 
-/// A connection of its own, so that nothing else delays a heartbeat.
 pub(super) struct Pulse {
+    /// A connection of its own, so that nothing else delays a renewal.
+    renewal: Line,
     line: Line,
     bell: Arc<Notify>,
     /// What is sent in one go must not be mixed with what another caller sends.
@@ -35,7 +40,12 @@ pub(super) struct Pulse {
 
 impl Pulse {
     pub(super) fn new(target: &Arc<Target>, bell: &Arc<Notify>) -> Pulse {
-        Pulse { line: Line::new(target, PULSE), bell: Arc::clone(bell), turn: Mutex::default() }
+        Pulse {
+            renewal: Line::new(target, RENEWER),
+            line: Line::new(target, PULSE),
+            bell: Arc::clone(bell),
+            turn: Mutex::default(),
+        }
     }
 
     pub(super) async fn join(
@@ -58,15 +68,31 @@ impl Pulse {
         node: NodeId,
         lease: Duration,
     ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
-        let lease = rows::lease_micros(lease);
-        let (row, mine): ([Param<'_>; 2], [Param<'_>; 1]) = ([&node.0, &lease], [&node.0]);
-        let steps =
-            [Some((sql::RENEW, row.as_slice())), Some((sql::FREE_DEAD, &[])), Some((sql::WISHES, &mine))];
-        let [renewed, freed, wishes] = self.run(steps).await?;
-        self.ring_for(&freed);
+        let renewed = self.renewal.write(sql::RENEW, &[&node.0, &rows::lease_micros(lease)]).await?;
         if renewed.is_empty() {
             return Err(StoreError::Fenced);
         }
+        // The lease is renewed, whatever becomes of the rest; and the next renewal does not wait for it.
+        match timeout(lease / 5, self.attend(node)).await {
+            Ok(Ok(wishes)) => return Ok(wishes),
+            Ok(Err(error)) => warn!(%error, "cannot look for dead nodes and control requests, retrying"),
+            Err(_) => warn!("looking for dead nodes and control requests takes long, retrying"),
+        }
+        Ok(Vec::new())
+    }
+
+    /// Frees what dead nodes owned, and reads the control requests for operations of this node.
+    async fn attend(&self, node: NodeId) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let _turn = self.turn.lock().await;
+        let session = self.line.session().await?;
+        let mine: [Param<'_>; 1] = [&node.0];
+        let (freed, wishes) =
+            tokio::join!(biased; session.query(sql::FREE_DEAD, &[]), session.query(sql::WISHES, &mine));
+        match freed {
+            Ok(freed) => self.ring_for(&freed),
+            Err(error) => warn!(error = %fault(error), "cannot free the operations of dead nodes, retrying"),
+        }
+        let wishes = wishes.map_err(fault)?;
         Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()))
     }
 
@@ -79,9 +105,9 @@ impl Pulse {
 
     pub(super) async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
-        let [freed, _, _] = self.run([Some((sql::RELEASE, &[&node.0, &ids])), None, None]).await?;
-        self.ring_for(&freed);
-        Ok(())
+        let [answer, _, _] = self.run([Some((sql::RELEASE, &[&node.0, &ids])), None, None]).await?;
+        self.bell.notify_one();
+        released(&answer)
     }
 
     fn ring_for(&self, freed: &[Row]) {
@@ -90,8 +116,7 @@ impl Pulse {
         }
     }
 
-    /// One transaction. When others are in the way, nothing has happened and it is done again: a heartbeat
-    /// must not be missed for that.
+    /// One transaction. When others are in the way, nothing has happened and it is done again.
     async fn run(&self, steps: [Step<'_>; 3]) -> Result<[Vec<Row>; 3], StoreError> {
         let _turn = self.turn.lock().await;
         let mut tries = 0;
@@ -99,10 +124,19 @@ impl Pulse {
             tries += 1;
             let session = self.line.session().await?;
             match session.in_time(BATCH_TIMEOUT, transaction(&session, steps)).await.flatten() {
-                Err(Failure::Clash(_)) if tries < TRIES_MAX => {}
+                Err(Failure::Clash(_) | Failure::Locked(_)) if tries < TRIES_MAX => {}
                 done => return Ok(done?),
             }
         }
+    }
+}
+
+/// What `RELEASE` has to say.
+pub(super) fn released(answer: &[Row]) -> Result<(), StoreError> {
+    let count = |column| answer.first().map_or(0, |row| row.get::<_, i64>(column));
+    match count(0) - count(1) {
+        0 => Ok(()),
+        held => Err(StoreError::Unavailable(format!("others hold the rows of {held} operations"))),
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) const PING: &str = "select 1";
 pub(super) const PRUNE: &str = "
     with old as (
         delete from archive where id in (
-            select id from archive where finished_at < $1 order by finished_at limit $2
+            select id from archive where finished_at < $1 order by finished_at limit $2 for update skip locked
         )
         returning id
     ), events as (
@@ -101,7 +101,7 @@ pub(super) const PRUNE: &str = "
     ), keys as (
         delete from idempotency i using old where i.operation = old.id
     ), inbox as (
-        delete from signals where at < $1
+        delete from signals where key in (select key from signals where at < $1 for update skip locked)
     ), log as (
         delete from audit where n in (select n from audit where at < $1 order by at limit $2)
     ), gone as (

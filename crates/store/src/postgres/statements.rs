@@ -35,6 +35,15 @@ pub(super) const GIVEN: &str = "
     select j.operation from unnest($1::uuid[], $2::int4[]) as a (id, seq)
     join journal j on j.operation = a.id and j.seq = a.seq";
 
+/// Those whose row nobody holds, or that have none.
+pub(super) const UNLOCKED: &str = "
+    with free as materialized (
+        select id from operations where id = any($1::uuid[]) for update skip locked
+    )
+    select a.id from unnest($1::uuid[]) as a (id)
+    where (a.id in (select id from free)) is true
+        or not exists (select 1 from operations o where o.id = a.id)";
+
 /// Answers those that were made. `is true` keeps a test of membership from becoming a join: it is a lookup in
 /// a hash table, and with our settings a join would be a loop in a loop.
 pub(super) const CREATE: &str = "
@@ -229,22 +238,34 @@ pub(super) const JOIN: &str = concat!(
     now!(),
     " + $2) on conflict (id) do update set lease_until = excluded.lease_until"
 );
-pub(super) const FORGET: &str = "delete from nodes where id = $1";
+// Whoever frees something never waits for a row that others hold. A node whose row is held is forgotten when its
+// lease is over; an operation that was left out belongs to a node that is gone, and `FREE_DEAD` finds it.
+pub(super) const FORGET: &str =
+    "delete from nodes where id in (select id from nodes where id = $1 for update skip locked)";
 pub(super) const FREE: &str = concat!(
-    "with freed as (
-        update operations set owner = null, orphaned = true, due_at = ",
+    "with mine as (
+        select id from operations where owner = $1 for update skip locked
+    ), freed as (
+        update operations o set owner = null, orphaned = true, due_at = ",
     now!(),
-    " where owner = $1 returning 1) ",
+    " from mine where o.id = mine.id returning 1) ",
     tell!(),
     " from freed limit 1"
 );
+/// Answers how many of them the node owned, and how many of those are free now.
 pub(super) const RELEASE: &str = concat!(
-    "with freed as (
-        update operations set owner = null, orphaned = true, due_at = ",
+    "with mine as (
+        select id from operations where id = any($2::uuid[]) and owner is not distinct from $1
+        for update skip locked
+    ), freed as (
+        update operations o set owner = null, orphaned = true, due_at = ",
     now!(),
-    " where id = any($2::uuid[]) and owner is not distinct from $1 returning 1) ",
+    " from mine where o.id = mine.id returning 1
+    ), told as (",
     tell!(),
-    " from freed limit 1"
+    " from freed limit 1)
+    select (select count(*) from operations where id = any($2::uuid[]) and owner is not distinct from $1),
+        (select count(*) from freed), (select count(*) from told)"
 );
 pub(super) const RENEW: &str =
     concat!("update nodes set lease_until = ", now!(), " + $2 where id = $1 returning 1");
@@ -255,7 +276,10 @@ pub(super) const FREE_DEAD: &str = concat!(
     "with recursive clock as materialized (select ",
     now!(),
     " as now), dead as (
-        delete from nodes where lease_until < (select now from clock) returning id
+        delete from nodes where id in (
+            select id from nodes where lease_until < (select now from clock) for update skip locked
+        )
+        returning id
     ), owners (owner) as (
         (select owner from operations where owner is not null order by owner limit 1)
         union all
@@ -264,9 +288,11 @@ pub(super) const FREE_DEAD: &str = concat!(
     ), gone as (
         select owner from owners w
         where w.owner in (select id from dead) or not exists (select 1 from nodes n where n.id = w.owner)
+    ), adrift as (
+        select o.id from gone join operations o on o.owner = gone.owner for update of o skip locked
     ), freed as (
         update operations o set owner = null, orphaned = true, due_at = (select now from clock)
-        from gone where o.owner = gone.owner
+        from adrift where o.id = adrift.id
         returning 1
     )
     ",
@@ -288,6 +314,12 @@ pub(super) const LOOK: &str = concat!(
 );
 pub(super) const NEXT_DUE: &str =
     concat!("select due_at from operations where ", free!(), " order by due_at limit 1");
+/// The next one that nobody else holds.
+pub(super) const NEXT_FREE: &str = concat!(
+    "select due_at from operations where ",
+    free!(),
+    " order by due_at limit 1 for update skip locked"
+);
 pub(super) const LOCK_OLDEST: &str = concat!(
     "select id from operations where ",
     free!(),

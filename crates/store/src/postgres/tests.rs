@@ -6,10 +6,11 @@ use super::connection::{Role, Session};
 use super::*;
 use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-const ROLES: [Role; 6] = [
+const ROLES: [Role; 7] = [
     committer::COMMITTER,
     claim::CLAIMER,
     pulse::PULSE,
+    pulse::RENEWER,
     reader::READER,
     reader::ERRANDS,
     resource_list::LISTER,
@@ -56,7 +57,7 @@ async fn every_statement_is_understood_and_no_hot_one_scans_a_table() {
 /// two indexes is taken.
 #[tokio::test]
 async fn hot_statements_use_the_right_index() {
-    let table: [(&str, &[&str]); 17] = [
+    let table: [(&str, &[&str]); 19] = [
         (statements::GIVEN, &["journal_pkey"]),
         (statements::PARK, &["operations_pkey", "signals_pkey"]),
         (statements::FINISH, &["operations_pkey"]),
@@ -71,7 +72,9 @@ async fn hot_statements_use_the_right_index() {
         (resource_statements::TOUCH, &["operations_pkey", "resources_name_key", "resource_labels_number"]),
         (statements::HOLDER, &["operations_resource"]),
         (statements::WAKE, &["operations_wait_key"]),
-        (statements::FREE, &["operations_owner"]),
+        (statements::FREE, &["operations_owner", "operations_pkey"]),
+        (statements::NEXT_FREE, &["operations_due"]),
+        (statements::UNLOCKED, &["operations_pkey", "operations_pkey"]),
         (statements::WISHES, &["operations_wish"]),
         (statements::LOOK, &["nodes_pkey", "operations_due", "operations_due"]),
         (statements::LOCK_OLDEST, &["operations_due"]),

@@ -10,6 +10,7 @@ mod fixture;
 mod holding;
 mod house;
 mod people;
+mod postgres_locks;
 mod postgres_lost_answers;
 mod postgres_only;
 mod postgres_outages;
