@@ -61,7 +61,9 @@ impl FromRequest<Desk> for Fields {
         };
         let Form(pairs) =
             Form::<Vec<(String, String)>>::from_request(request, desk).await.map_err(|error| {
-                Trouble::new(error.status(), "This form cannot be read", error.body_text()).bare()
+                let is_slow = doors::is_slow_body(&error);
+                let status = if is_slow { StatusCode::REQUEST_TIMEOUT } else { error.status() };
+                Trouble::new(status, "This form cannot be read", error.body_text()).bare()
             })?;
         if pairs.len() > FIELDS_MAX {
             return Err(refuse("It has too many fields.", "Send fewer at a time."));

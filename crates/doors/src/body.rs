@@ -12,6 +12,7 @@ use serde_json::error::Category;
 use crate::code::Code;
 use crate::hall::Shared;
 use crate::problem::Problem;
+use crate::slow_body::{SlowBody, is_slow_body};
 
 /// A JSON object that must be there.
 pub(crate) struct JsonBody<T>(pub(crate) T);
@@ -64,6 +65,7 @@ async fn read(request: Request, hall: &Shared) -> Result<Bytes, Problem> {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             too_large(hall.settings.body_limit_bytes)
         }
+        rejection if is_slow_body(&rejection) => Problem::new(Code::SlowBody, SlowBody),
         _ => Problem::new(Code::InvalidBody, "the body could not be read to its end"),
     })
 }

@@ -60,6 +60,7 @@ codes! {
     UserNotFound "user-not-found" NOT_FOUND "There is no such user";
     SessionNotFound "session-not-found" NOT_FOUND "There is no such session";
     MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED "The path does not take this method";
+    SlowBody "slow-body" REQUEST_TIMEOUT "The body did not arrive in time";
     NotNow "not-now" CONFLICT "The operation cannot be asked for this in its phase";
     ResourceBusy "resource-busy" CONFLICT "Another operation is working on the resource";
     ResourceChanged "resource-changed" CONFLICT "The resource has changed in the meantime";

@@ -46,6 +46,8 @@ pub struct DoorSettings {
     pub body_limit_bytes: usize,
     /// How long a request may take before it is answered with a problem.
     pub request_timeout: Duration,
+    /// How long a body may take to arrive. The listener holds clients to it.
+    pub body_timeout: Duration,
     /// Whether `/metrics` answers without a token.
     pub public_metrics: bool,
     /// How many event streams may be open at a time.
@@ -60,6 +62,7 @@ impl Default for DoorSettings {
         DoorSettings {
             body_limit_bytes: 1024 * 1024,
             request_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(10),
             public_metrics: true,
             streams_max: 512,
             stream_poll: Duration::from_secs(1),

@@ -84,6 +84,7 @@ fn complete(operation: &mut Operation, right: &Right) {
         problems.push((400, "A parameter is wrong: `invalid-parameter`."));
     }
     if operation.request_body.is_some() {
+        problems.push((408, "The body did not arrive in time: `slow-body`."));
         problems.push((413, "The body is too large: `body-too-large`."));
         problems.push((415, "The body is not JSON: `unsupported-media-type`."));
     }

@@ -112,6 +112,7 @@ impl House {
             settings: DoorSettings {
                 body_limit_bytes: config.server.body_limit_bytes,
                 request_timeout: config.server.request_timeout.get(),
+                body_timeout: config.server.body_timeout.get(),
                 public_metrics: config.server.public_metrics,
                 osb: runtimes::osb(config),
                 ..DoorSettings::default()

@@ -11,6 +11,7 @@ mod exit;
 mod hints;
 mod key_file;
 mod launching;
+mod listener;
 mod logs;
 mod orphans;
 mod output;

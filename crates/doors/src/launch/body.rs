@@ -1,4 +1,4 @@
-//! Bodies: JSON of a limited size within a limited time. What is not known is ignored, as clients are used to;
+//! Bodies: JSON of a limited size. What is not known is ignored, as clients are used to;
 //! what has the wrong type is refused by name.
 
 use axum::body::Bytes;
@@ -8,10 +8,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
-use tokio::time::timeout;
 
 use super::Desk;
 use super::refused::Refused;
+use crate::slow_body::is_slow_body;
 
 /// An object that was sent.
 pub(super) struct Sent<T>(pub(super) T);
@@ -29,11 +29,11 @@ impl<T: DeserializeOwned> FromRequest<Desk> for Sent<T> {
 }
 
 pub(super) async fn read(request: Request, desk: &Desk) -> Result<Bytes, Refused> {
-    let reading = timeout(desk.door.body_wait, Bytes::from_request(request, desk));
-    reading.await.map_err(|_| Refused::slow_body())?.map_err(|rejection| match rejection {
+    Bytes::from_request(request, desk).await.map_err(|rejection| match rejection {
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Refused::too_large(desk.door.body_limit_bytes)
         }
+        rejection if is_slow_body(&rejection) => Refused::slow_body(),
         _ => malformed("the body could not be read to its end"),
     })
 }

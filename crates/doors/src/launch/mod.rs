@@ -34,7 +34,6 @@ pub mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use engine::secret::SecretString;
 use workflows::launch::Launches;
@@ -55,7 +54,6 @@ use crate::hall::Shared;
 pub const BASE: &str = "/api/provisioning/v1";
 /// A request for an image is the largest thing that is sent here, and fits several times.
 const BODY_LIMIT_BYTES: usize = 256 * 1024;
-const BODY_WAIT: Duration = Duration::from_secs(10);
 const ORG_DEFAULT: &str = "default";
 
 /// Everything this door needs to open.
@@ -81,8 +79,6 @@ pub struct LaunchDoor {
     pub build: BuildInfo,
     /// The largest body that is read.
     pub body_limit_bytes: usize,
-    /// How long a body may take to arrive.
-    pub body_wait: Duration,
 }
 
 /// What is running, for everybody to see.
@@ -115,7 +111,6 @@ impl LaunchDoor {
             azure_offering: None,
             build: BuildInfo::default(),
             body_limit_bytes: BODY_LIMIT_BYTES,
-            body_wait: BODY_WAIT,
         }
     }
 

@@ -11,6 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
 use super::error::Refusal;
+use crate::slow_body::is_slow_body;
 
 /// No schema goes this deep, and whoever reads the value later may not stand it.
 const DEPTH_MAX: usize = 64;
@@ -29,6 +30,7 @@ pub(super) async fn read(request: Request, limit: usize) -> Result<Fields, Refus
         BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
             Refusal::too_large(limit)
         }
+        rejection if is_slow_body(&rejection) => Refusal::slow_body(),
         _ => Refusal::bad("the body could not be read to its end"),
     })?;
     is_json?;

@@ -79,8 +79,7 @@ async fn with_fields(broker: &Broker, request: Request) -> Result<Request, Refus
     }
     let settings = &broker.hall.settings;
     let (mut parts, sent) = request.into_parts();
-    let reading = body::read(Request::from_parts(parts.clone(), sent), settings.body_limit_bytes);
-    let fields = timeout(settings.request_timeout, reading).await.map_err(|_| Refusal::slow_body())??;
+    let fields = body::read(Request::from_parts(parts.clone(), sent), settings.body_limit_bytes).await?;
     parts.extensions.insert(fields);
     Ok(Request::from_parts(parts, Body::empty()))
 }

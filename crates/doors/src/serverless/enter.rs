@@ -40,7 +40,7 @@ async fn look(desk: &Counter, request: Request, next: Next) -> Response {
 /// limit is for everything around it.
 async fn carry(desk: Desk, request: Request, next: Next) -> Response {
     let deed = deed(&request);
-    let limit = desk.door.patience() + desk.door.body_wait + desk.door.grace;
+    let limit = desk.door.patience() + desk.hall.settings.body_timeout + desk.door.grace;
     let work = async move {
         let response = next.run(request).await;
         // Anything else may be from somebody whom OpenNebula does not know, and they leave no rows.

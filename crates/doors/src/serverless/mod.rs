@@ -43,8 +43,6 @@ pub const VERSION: &str = "1.3.3";
 const BODY_LIMIT_BYTES: usize = 64 * 1024;
 /// What a call may take beyond the time that OpenNebula has for it.
 const GRACE: Duration = Duration::from_secs(5);
-/// Devices give up after a minute, and a slow body is part of it.
-const BODY_WAIT: Duration = Duration::from_secs(10);
 
 /// Everything this door needs to open.
 #[derive(Clone)]
@@ -58,8 +56,6 @@ pub struct ServerlessDoor {
     pub version: String,
     /// The largest body that is read.
     pub body_limit_bytes: usize,
-    /// How long a body may take to arrive.
-    pub body_wait: Duration,
     /// How much longer than OpenNebula's own time a call is kept waiting.
     pub grace: Duration,
 }
@@ -72,7 +68,6 @@ impl ServerlessDoor {
             config,
             version: VERSION.to_owned(),
             body_limit_bytes: BODY_LIMIT_BYTES,
-            body_wait: BODY_WAIT,
             grace: GRACE,
         }
     }

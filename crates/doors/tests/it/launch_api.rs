@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Body;
+use doors::body_within;
 use doors::launch::BASE;
 use engine::Role;
 use serde_json::{Value, json};
@@ -128,10 +129,11 @@ async fn everything_that_is_wrong_is_told_by_name() {
 
 #[tokio::test]
 async fn a_body_that_never_ends_is_not_waited_for() {
-    let world = launch_world_with(settings(), |door| door.body_wait = Duration::from_millis(20)).await;
+    let world = launch_world().await;
     let slow = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
     let post = world.knock("POST", "/pubkeys").bearer(world.token(Role::Launcher));
-    let post = post.header("content-type", "application/json").body(slow);
+    let post =
+        post.header("content-type", "application/json").body(body_within(Duration::from_millis(20), slow));
     post.send().await.is(408, "slow_body");
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
+use doors::body_within;
 use futures_util::stream;
 use serde_json::json;
 
@@ -144,7 +145,7 @@ async fn nothing_that_a_device_sends_brings_the_door_into_trouble() {
 
 #[tokio::test]
 async fn a_body_has_a_size_and_a_time() {
-    let wishes = Wishes { body_limit_bytes: 1000, body_wait: Duration::from_millis(30), ..Wishes::default() };
+    let wishes = Wishes { body_limit_bytes: 1000, ..Wishes::default() };
     let world = nebula_with(wishes).await;
     for method in ["POST", "PUT"] {
         let path = if method == "POST" { RUNTIMES } else { "/serverless-runtimes/1" };
@@ -158,7 +159,8 @@ async fn a_body_has_a_size_and_a_time() {
             .await
             .is(413, "Request body too large");
         let never = stream::pending::<Result<Bytes, std::io::Error>>();
-        world.ask(method, path).body(Body::from_stream(never)).send().await.is(408, "Request timeout");
+        let never = body_within(Duration::from_millis(30), Body::from_stream(never));
+        world.ask(method, path).body(never).send().await.is(408, "Request timeout");
         let broken = stream::iter([Err::<Bytes, _>(std::io::Error::other("cut"))]);
         world.ask(method, path).body(Body::from_stream(broken)).send().await.is(400, "Invalid JSON");
     }

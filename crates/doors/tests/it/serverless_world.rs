@@ -44,7 +44,6 @@ pub(crate) struct Wishes {
     pub(crate) settings: ServerlessSettings,
     pub(crate) grace: Duration,
     pub(crate) body_limit_bytes: usize,
-    pub(crate) body_wait: Duration,
     /// Whether a node works.
     pub(crate) works: bool,
 }
@@ -56,7 +55,6 @@ impl Default for Wishes {
             settings: ServerlessSettings { timeout: TIMEOUT, poll, ..ServerlessSettings::default() },
             grace: TIMEOUT,
             body_limit_bytes: 64 * 1024,
-            body_wait: TIMEOUT,
             works: true,
         }
     }
@@ -87,7 +85,6 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
     let door = ServerlessDoor {
         grace: wishes.grace,
         body_limit_bytes: wishes.body_limit_bytes,
-        body_wait: wishes.body_wait,
         ..ServerlessDoor::new(serverless, config)
     };
     let closing = CancellationToken::new();

@@ -15,9 +15,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workflows::runtime::catalog::Catalog;
 
-use super::serve::serve;
 use crate::compose::House;
 use crate::config::Config;
+use crate::listener::{Limits, serve};
 
 /// Platforms give up after a minute.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
@@ -46,7 +46,8 @@ impl Platform {
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
         let url = format!("http://{}", listener.local_addr()?);
         let closing = CancellationToken::new();
-        tokio::spawn(serve(listener, house.doors(config, meter, &closing)?.0, closing.clone()));
+        let router = house.doors(config, meter, &closing)?.0;
+        tokio::spawn(serve(listener, router, Limits::of(&config.server), closing.clone()));
         let password = issue(&*house.access, name, role, WallClock.now(), None).await?;
         let catalog = Catalog::built_in();
         let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();

@@ -3,14 +3,12 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use axum::serve::ListenerExt;
 use clap::Args;
 use doors::tokens::{IssueError, ensure_admin, issue};
 use doors::{Meter, ensure_first_user};
@@ -27,6 +25,7 @@ use crate::cli::{Flag, Global};
 use crate::compose::House;
 use crate::config::{Config, Database};
 use crate::exit::Exit;
+use crate::listener::{Limits, raise_limit, serve};
 use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
@@ -103,6 +102,7 @@ pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     // First the lock: a second server must not put aside the logs of the first one.
     let lock = DataDirLock::acquire(&DataDir::new(&config.data_dir))?;
     let logs = logs::init_with_components(&config.log)?;
+    raise_limit();
     let mut signals = Signals::catch()?;
     let server = tokio::select! {
         server = Server::start(&config, &lock) => server?,
@@ -147,7 +147,7 @@ async fn housekeeping(house: &House, logs: &Logs) -> Infallible {
 struct Server {
     house: House,
     closing: CancellationToken,
-    serving: JoinHandle<io::Result<()>>,
+    serving: JoinHandle<()>,
     _pid_file: PidFile,
 }
 
@@ -172,7 +172,7 @@ impl Server {
         let closing = CancellationToken::new();
         let (doors, inside) = house.doors(config, &meter, &closing)?;
         let router = house.console(config, inside, &meter).into_iter().fold(doors, Router::merge);
-        let serving = tokio::spawn(serve(listener, router, closing.clone()));
+        let serving = tokio::spawn(serve(listener, router, Limits::of(&config.server), closing.clone()));
         let every = config.runtime.expiry_check.get();
         tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
         let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
@@ -208,19 +208,6 @@ impl Server {
             sandbox.stop().await;
         }
     }
-}
-
-pub(super) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    closing: CancellationToken,
-) -> io::Result<()> {
-    let listener = listener.tap_io(|stream| {
-        // Small answers must not wait for more; a socket that cannot do that is still good.
-        let _ = stream.set_nodelay(true);
-    });
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).with_graceful_shutdown(closing.cancelled_owned()).await
 }
 
 /// The node that this directory was the last time. What cannot be read only costs the wait for its lease.

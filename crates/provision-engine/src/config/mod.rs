@@ -63,6 +63,11 @@ pub(crate) struct Server {
     pub(crate) listen: SocketAddr,
     pub(crate) body_limit_bytes: usize,
     pub(crate) request_timeout: Period,
+    pub(crate) header_timeout: Period,
+    pub(crate) body_timeout: Period,
+    pub(crate) idle_timeout: Period,
+    pub(crate) connections: usize,
+    pub(crate) connections_per_address: usize,
     pub(crate) public_metrics: bool,
 }
 
@@ -310,6 +315,11 @@ impl Reader<'_> {
             listen: self.get("server.listen"),
             body_limit_bytes: self.get("server.body_limit_bytes"),
             request_timeout: self.get("server.request_timeout"),
+            header_timeout: self.get("server.header_timeout"),
+            body_timeout: self.get("server.body_timeout"),
+            idle_timeout: self.get("server.idle_timeout"),
+            connections: self.get("server.connections"),
+            connections_per_address: self.get("server.connections_per_address"),
             public_metrics: self.get("server.public_metrics"),
         }
     }

@@ -131,6 +131,19 @@ const SETTINGS: &[Setting] = &[
         "The largest request body that is read, in bytes."),
     set("server.request_timeout", Is("30s"), Kind::Time(SECOND, HOUR),
         "How long a request may take before it is answered with an error."),
+    set("server.header_timeout", Is("10s"), Kind::Time(Period::millis(100), HOUR),
+        "How long a client may take to send the header of a request. The connection is closed then."),
+    set("server.body_timeout", Is("10s"), Kind::Time(Period::millis(100), HOUR),
+        "How long a client may take to send the body of a request. The response is 408 then."),
+    set("server.idle_timeout", Is("75s"), Kind::Time(Period::millis(100), DAY),
+        "How long a connection stays open between two requests."),
+    set("server.connections", Is("4096"), Kind::Whole(8, 60_000),
+        "How many connections may be open at the same time. Never more than three quarters of the limit of open files \
+         (`LimitNOFILE`): the rest is for the database and for calls to other systems. When all are open, a new \
+         connection closes the one that has been without a request for the longest time."),
+    set("server.connections_per_address", Is("1024"), Kind::Whole(4, 60_000),
+        "How many of them one address may have; for IPv6, one network of 64 bits. Never more than three quarters of all. \
+         Behind a proxy all clients have its address."),
     set("server.public_metrics", Is("true"), Kind::Switch,
         "Whether `/metrics` answers without credentials."),
 

@@ -8,6 +8,7 @@ mod crashes;
 mod demo;
 mod engine_conf;
 mod guide;
+mod hostile_clients;
 mod install;
 mod instances;
 mod kills;

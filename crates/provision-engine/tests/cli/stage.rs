@@ -96,9 +96,12 @@ impl Place {
 
     /// Starts it without waiting for its end.
     pub(crate) fn begin(&self, arguments: &[&str]) -> Going {
+        Place::spawn(self.command(arguments))
+    }
+
+    pub(crate) fn spawn(mut command: Command) -> Going {
         // Files and not pipes, so that nothing waits for a reader.
         let (out, err) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
-        let mut command = self.command(arguments);
         command.stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
         Going { child: Some(command.spawn().unwrap()), out, err }
     }

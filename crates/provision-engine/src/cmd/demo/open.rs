@@ -11,10 +11,10 @@ use engine::{Clock, WallClock};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::cmd::serve::serve;
 use crate::compose::House;
 use crate::config::Config;
 use crate::hints;
+use crate::listener::{Limits, serve};
 use crate::output::note;
 use crate::signals::Signals;
 
@@ -55,7 +55,7 @@ impl Place {
         house.cloud.introduce(&format!("http://{listen}")).await?;
         let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
         let (name, password) = made.context("there is a user already")?;
-        let serving = tokio::spawn(serve(self.0, router, closing.clone()));
+        let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), closing.clone()));
         note(format!(
             "\nthe console is open:\n  \
                address   http://{listen}/\n  \

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cmd::bench::desk::{Desk, Ground};
 use crate::cmd::bench::player::{Part, Player};
-use crate::cmd::serve::serve;
+use crate::listener::{Limits, serve};
 use crate::output::data;
 
 const DIR: &str = "PROVISION_ENGINE_BENCH_DIR";
@@ -75,7 +75,7 @@ pub(in crate::cmd::bench) async fn play(
     let closing = CancellationToken::new();
     let (doors, inside) = desk.house.doors(&desk.config, &desk.meter, &closing)?;
     let router = desk.house.console(&desk.config, inside, &desk.meter).into_iter().fold(doors, Router::merge);
-    tokio::spawn(serve(listener, router, closing));
+    tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), closing));
     let access = &*desk.house.access;
     let token = doors::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;
     submit(&desk, behind, &json!({})).await?;

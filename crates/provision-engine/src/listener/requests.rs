@@ -1,0 +1,114 @@
+//! Hands the requests of one connection to the router, with a deadline for their bodies.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::{ConnectInfo, Request};
+use axum::http;
+use axum::response::Response;
+use doors::body_within;
+use futures_util::future::BoxFuture;
+use http_body::{Frame, SizeHint};
+use tower::{Service, ServiceExt};
+
+use super::connections::State;
+
+#[derive(Clone)]
+pub(super) struct Requests {
+    router: Router,
+    peer: SocketAddr,
+    state: Arc<State>,
+    body_limit: Duration,
+}
+
+impl Requests {
+    pub(super) fn new(router: Router, peer: SocketAddr, state: Arc<State>, body_limit: Duration) -> Requests {
+        Requests { router, peer, state, body_limit }
+    }
+
+    async fn answer(self, mut request: Request) -> Response {
+        request.extensions_mut().insert(ConnectInfo(self.peer));
+        let Requests { router, state, body_limit, .. } = self;
+        if request.body().is_end_stream() {
+            state.begin_work();
+        } else {
+            state.begin_body();
+            let ends = Arc::clone(&state);
+            request = request.map(|body| {
+                let body = body_within(body_limit, body);
+                Body::new(Tracked { body, at_end: Some(Box::new(move || ends.end_body())) })
+            });
+        }
+        let Ok(response) = router.oneshot(request).await;
+        response.map(|body| Body::new(Tracked { body, at_end: Some(Box::new(move || state.end_response())) }))
+    }
+}
+
+impl<B> Service<http::Request<B>> for Requests
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let requests = self.clone();
+        Box::pin(async move { Ok(requests.answer(request.map(Body::new)).await) })
+    }
+}
+
+/// A body that tells when it has ended or is dropped.
+struct Tracked {
+    body: Body,
+    at_end: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Tracked {
+    fn end(&mut self) {
+        if let Some(at_end) = self.at_end.take() {
+            at_end();
+        }
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl HttpBody for Tracked {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) || self.body.is_end_stream() {
+            self.end();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
