@@ -4,7 +4,7 @@ set -eu
 
 usage() {
   cat <<'TEXT'
-Usage: ./install.sh               install; the program stays here and is linked to
+Usage: ./install.sh               install; below PREFIX the program is linked to, at / it is copied
        ./install.sh copy          install copies, so that this directory may go
        ./install.sh clean         remove the engine; configuration, logs and data stay
        ./install.sh clean purge   remove everything; ./install.sh purge is the same
@@ -13,6 +13,8 @@ The environment may say more:
   PREFIX                   install below this directory instead of /
   DESTDIR                  put the files below this directory, for a package that is unpacked at / later
   PROVISION_ENGINE_BINARY  the program to install; else target/release, else target/debug
+  PROVISION_ENGINE_USER    the user that the service runs as; else the one who installs, and the system user
+                           provision-engine if that is root
 TEXT
 }
 
@@ -55,7 +57,9 @@ logs=$root/var/log/provision-engine
 data=$root/var/lib/provision-engine
 units=$root/etc/systemd/system
 unit=provision-engine.service
-user=${SUDO_USER:-$(id -un)}
+system_user=provision-engine
+user=${PROVISION_ENGINE_USER:-${SUDO_USER:-$(id -un)}}
+[ "$user" != root ] || user=$system_user
 
 # With rights ---------------------------------------------------------------------------------------------
 
@@ -100,6 +104,14 @@ has_systemd() { [ -z "$root" ] && [ -d /run/systemd/system ] && command -v syste
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
+# Whether a path is in the folder of a person. What belongs to the system must not depend on such a folder.
+is_home() { # PATH
+  case $1/ in
+    /home/* | /root/* | "${HOME:-/root}"/*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
 # Installing ----------------------------------------------------------------------------------------------
 
 find_binary() {
@@ -117,6 +129,8 @@ find_binary() {
 }
 
 install_program() {
+  if [ -z "$prefix" ]; then mode=copy; fi
+  if ! is_home "$opt" && { is_home "$binary" || is_home "$here"; }; then mode=copy; fi
   if [ "$mode" = copy ]; then
     put 755 "$binary" "$opt/bin/provision-engine"
     put 644 "$here/crates/doors/src/serverless/schema.json" "$opt/schemas/serverless_runtime.json"
@@ -161,14 +175,32 @@ install_configuration() {
   fi
 }
 
+# A service never runs as root. In a package or below a prefix the user is only named.
+install_user() {
+  if [ -n "$root" ] || [ "$user" != "$system_user" ] || id "$user" >/dev/null 2>&1; then return; fi
+  as_root useradd --system --user-group --home-dir "$data" --no-create-home --shell /usr/sbin/nologin "$user"
+  say "created     the system user $user"
+}
+
+# Gives a directory to the user of the service, also one that an earlier service of root has left.
+install_owner() { # PATH
+  make_dir "$1"
+  if ! id "$user" >/dev/null 2>&1 || [ "$(stat -c %U "$1")" = "$user" ]; then return; fi
+  if [ -z "$root" ] || [ "$(id -un)" != "$user" ]; then for_path "$1" chown -R "$user" "$1"; fi
+}
+
 install_logs() {
-  if [ -d "$logs" ]; then return; fi
-  make_dir "$logs"
-  if [ "$(id -un)" != "$user" ] || [ ! -w "$logs" ]; then for_path "$logs" chown "$user" "$logs"; fi
+  install_owner "$logs"
+  if [ -z "$root" ] && [ "$user" = "$system_user" ]; then
+    install_owner "$data"
+    for_path "$data" chmod 700 "$data"
+  fi
 }
 
 install_unit() {
-  if [ -n "$prefix" ]; then environment=PROVISION_ENGINE_PREFIX=$prefix; else environment=; fi
+  environment=
+  if [ "$user" = "$system_user" ]; then environment=PROVISION_ENGINE_DATA_DIR=/var/lib/provision-engine; fi
+  if [ -n "$prefix" ]; then environment=PROVISION_ENGINE_PREFIX=$prefix; fi
   sed -e "s|@PREFIX@|$prefix|" -e "s|@USER@|$user|" -e "s|@ENVIRONMENT@|$environment|" -e '/^Environment=$/d' \
     "$here/packaging/$unit" >"$draft/$unit"
   put 644 "$draft/$unit" "$units/$unit"
@@ -190,6 +222,7 @@ install_all() {
   install_manuals
   install_commands
   install_configuration
+  install_user
   install_logs
   install_unit
   say "installed   $("$binary" --version) ($mode)"
@@ -202,7 +235,7 @@ install_all() {
 
 # Asks the installed program, on behalf of whoever it runs for.
 ask() { # VARIABLE=VALUE... WORD
-  if [ "$(id -un)" = "$user" ]; then
+  if [ "$(id -un)" = "$user" ] || [ "$user" = "$system_user" ]; then
     env PROVISION_ENGINE_PREFIX="$prefix" "$@" >/dev/null 2>&1
   else
     sudo -u "$user" -H env PROVISION_ENGINE_PREFIX="$prefix" "$@" >/dev/null 2>&1
@@ -243,7 +276,7 @@ data_at_home() {
 
 remove_rest() {
   remove "$etc" "$logs" "$data"
-  if [ -z "$root" ] && [ "$user" != root ]; then remove "$(data_at_home)"; fi
+  if [ -z "$root" ] && [ "$user" != "$system_user" ]; then remove "$(data_at_home)"; fi
   # Directories that were made on the way; one with something else in it stays.
   if [ -n "$root" ]; then
     for dir in etc/systemd/system etc/systemd etc opt usr/local/bin usr/local usr var/log var/lib var; do

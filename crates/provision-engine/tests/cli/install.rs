@@ -7,11 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use drivers::opennebula::Options;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 
 use crate::engine_conf::get;
-use crate::stage::Ran;
+use crate::stage::{Place, Ran, Sandbox};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_provision-engine");
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -164,6 +165,11 @@ fn it_installs_starts_serves_restarts_stops_and_is_gone_again() {
     let link = fs::read_link(root.path("opt/provision-engine/bin/provision-engine")).unwrap();
     assert_eq!(link, fs::canonicalize(PROGRAM).unwrap());
 
+    let place = Place::new();
+    let sandbox = Sandbox::start(&place);
+    let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
+    root.edit(":one_xmlrpc:", &format!(":one_xmlrpc: {oned}"));
+    root.edit(":oneflow_server:", &format!(":oneflow_server: {oneflow}"));
     root.edit(":host:", ":host: 127.0.0.1");
     root.edit(":port:", ":port: 0");
     assert_eq!(root.run(0, "provision-engine-server", &["start"]).out, "provision-engine-server started\n");
@@ -245,7 +251,11 @@ fn what_an_operator_wrote_is_kept_until_everything_is_removed() {
     root.run(0, "provision-engine-server", &["start"]);
     let url = root.url();
     root.installed(&["copy"]);
-    assert_eq!(get(&format!("{url}/readyz")).0, 200, "an installation over a running engine leaves it alone");
+    assert_eq!(
+        get(&format!("{url}/healthz")).0,
+        200,
+        "an installation over a running engine leaves it alone"
+    );
 
     root.installed(&["clean"]);
     assert_eq!(fs::read_to_string(&conf).unwrap(), ":port: 0\n:timeout: 31\n");
@@ -327,9 +337,40 @@ fn a_package_is_put_together_below_its_own_directory() {
     assert_eq!(command, Path::new("/opt/provision-engine/bin/provision-engine-server"));
     let unit = fs::read_to_string(root.path("etc/systemd/system/provision-engine.service")).unwrap();
     assert!(unit.contains("\nExecStart=/opt/provision-engine/bin/provision-engine serve\n"), "{unit}");
-    assert!(!unit.contains('@') && !unit.contains("Environment="), "{unit}");
+    assert!(!unit.contains('@') && unit.contains("\nLimitNOFILE=65536\n"), "{unit}");
+    let data_dir = "\nEnvironment=PROVISION_ENGINE_DATA_DIR=/var/lib/provision-engine\n";
+    assert_eq!(unit.contains(data_dir), rustix::process::geteuid().is_root(), "{unit}");
     assert_eq!(ran(script().arg("purge")).code, Some(0));
     assert_eq!(root.tree(), BTreeSet::new());
+}
+
+#[test]
+fn no_service_runs_as_root_and_nothing_is_linked_into_a_home_folder() {
+    for who in [None, Some("root"), Some("ann")] {
+        let root = Root::new();
+        let home = root.path("home/ann");
+        fs::create_dir_all(&home).unwrap();
+        // The same file under another name, because the program is large.
+        let built = home.join("provision-engine");
+        fs::hard_link(PROGRAM, &built).or_else(|_| fs::copy(PROGRAM, &built).map(drop)).unwrap();
+        let prefix = root.path("system");
+        let mut script = command(Path::new(REPOSITORY).join("install.sh"));
+        script.env("PREFIX", &prefix).env("PROVISION_ENGINE_BINARY", &built).env("HOME", &home);
+        let installed = ran(script.envs(who.map(|who| ("SUDO_USER", who))));
+        assert_eq!(installed.code, Some(0), "{installed:?}");
+        let unit = fs::read_to_string(prefix.join("etc/systemd/system/provision-engine.service")).unwrap();
+        let user = unit.lines().find_map(|line| line.strip_prefix("User=")).unwrap();
+        assert_ne!(user, "root", "{who:?}");
+        let is_root = rustix::process::geteuid().is_root();
+        let expected = match who {
+            Some("root") => Some("provision-engine"),
+            None => is_root.then_some("provision-engine"),
+            other => other,
+        };
+        assert!(expected.is_none_or(|expected| expected == user), "{who:?}: {user}");
+        let program = fs::symlink_metadata(prefix.join("opt/provision-engine/bin/provision-engine")).unwrap();
+        assert!(program.is_file(), "a link into {}", home.display());
+    }
 }
 
 #[test]
