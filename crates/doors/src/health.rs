@@ -25,7 +25,8 @@ pub(crate) async fn healthz() -> Json<Health> {
 
 /// Whether this node can work.
 ///
-/// It can when the database answers and the node's lease is valid.
+/// It can when the database answers, the node's lease is valid, and every system that the configuration requires has
+/// answered once.
 #[utoipa::path(
     get, path = "/readyz", tag = "service", operation_id = "readyz",
     responses(
@@ -37,7 +38,10 @@ pub(crate) async fn healthz() -> Json<Health> {
 pub(crate) async fn readyz(State(hall): State<Shared>) -> Result<Json<Health>, Problem> {
     let limit = READY_LIMIT.min(hall.settings.request_timeout / 2);
     match tokio::time::timeout(limit, hall.engine.is_ready()).await {
-        Ok(Ok(())) => Ok(Json(Health { status: "ready".into() })),
+        Ok(Ok(())) => match hall.upkeep.missing(limit).await {
+            None => Ok(Json(Health { status: "ready".into() })),
+            Some(why) => Err(Problem::not_ready(why)),
+        },
         Ok(Err(error)) => Err(Problem::not_ready(error)),
         Err(_) => Err(Problem::not_ready(format!("the database has not answered within {limit:?}"))),
     }

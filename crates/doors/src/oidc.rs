@@ -22,6 +22,7 @@ pub use code_flow::{Begun, CodeFlow, CodeFlowSettings, FlowError, Guest};
 
 const SCOPE_DEFAULT: &str = "broker:write";
 const ORG_CLAIM_DEFAULT: &str = "org_id";
+const NAME_PREFIX_DEFAULT: &str = "oidc:";
 
 /// Whose tokens are good, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct OidcSettings {
     pub roles: BTreeMap<String, Role>,
     /// The claim that names the organisation of whoever launches machines.
     pub org_claim: String,
+    /// What the names of all who come from this issuer begin with.
+    pub name_prefix: &'static str,
 }
 
 impl OidcSettings {
@@ -53,6 +56,7 @@ impl OidcSettings {
             scope: None,
             roles: roles.map(|(group, role)| (group.to_owned(), role)).into(),
             org_claim: ORG_CLAIM_DEFAULT.to_owned(),
+            name_prefix: NAME_PREFIX_DEFAULT,
         }
     }
 }
@@ -71,13 +75,13 @@ impl Bearers for Oidc {
         let claims = self.claims(token).await?;
         let role = claims.role(&self.settings.roles, &self.scope);
         let role = role.ok_or_else(|| refused("this token has no scope and no group that is known here"))?;
-        Ok(Caller { name: claims.name(), role })
+        Ok(Caller { name: claims.name(self.settings.name_prefix), role })
     }
 
     async fn member(&self, token: &str) -> Result<Member, Denied> {
         let claims = self.claims(token).await?;
         Ok(Member {
-            name: claims.name(),
+            name: claims.name(self.settings.name_prefix),
             roles: claims.roles(&self.settings.roles),
             org: claims.org(&self.settings.org_claim),
             permissions: claims.permissions(),

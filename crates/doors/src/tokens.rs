@@ -41,6 +41,17 @@ pub async fn issue(
     if !is_name(name) {
         return Err(IssueError::InvalidName);
     }
+    issue_as(access, name, role, now, expires_at).await
+}
+
+/// The same with a name that was checked before.
+pub(crate) async fn issue_as(
+    access: &dyn AccessStore,
+    name: &str,
+    role: Role,
+    now: Timestamp,
+    expires_at: Option<Timestamp>,
+) -> Result<SecretString, IssueError> {
     let token = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())));
     let digest = digest(token.expose_secret());
     let row = TokenRow { name: name.to_owned(), role, digest, created_at: now, expires_at };

@@ -8,10 +8,13 @@ pub(crate) mod settings;
 pub(crate) mod systems;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::Timestamp;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::wire;
 
@@ -24,8 +27,15 @@ pub struct Upkeep {
     settings: Arc<[wire::Setting]>,
     systems: Arc<[Arc<dyn System>]>,
     keys: Option<Arc<dyn KeyKeeper>>,
+    required: Arc<[Required]>,
     /// Many who look at once are one question.
     looked: Arc<Mutex<Option<Looked>>>,
+}
+
+/// A system without which the server is not ready, until it has answered once.
+struct Required {
+    system: Arc<dyn System>,
+    has_answered: AtomicBool,
 }
 
 impl Upkeep {
@@ -35,7 +45,37 @@ impl Upkeep {
         systems: Vec<Arc<dyn System>>,
         keys: Option<Arc<dyn KeyKeeper>>,
     ) -> Upkeep {
-        Upkeep { settings: settings.into(), systems: systems.into(), keys, looked: Arc::default() }
+        let (settings, systems, required) = (settings.into(), systems.into(), Arc::default());
+        Upkeep { settings, systems, keys, required, looked: Arc::default() }
+    }
+
+    /// The server is not ready before each of these has answered once. One that fails later is an error of the requests
+    /// that need it, and not of the server.
+    #[must_use]
+    pub fn requiring(mut self, systems: Vec<Arc<dyn System>>) -> Upkeep {
+        let required = |system| Required { system, has_answered: AtomicBool::new(false) };
+        self.required = systems.into_iter().map(required).collect();
+        self
+    }
+
+    /// The first of them that has not answered yet, and why.
+    pub(crate) async fn missing(&self, limit: Duration) -> Option<String> {
+        for Required { system, has_answered } in self.required.iter() {
+            if has_answered.load(Ordering::Relaxed) {
+                continue;
+            }
+            let why = match timeout(limit, system.look()).await {
+                Ok(Ok(_)) => {
+                    has_answered.store(true, Ordering::Relaxed);
+                    continue;
+                }
+                Ok(Err(why)) => why,
+                Err(_) => format!("no answer within {limit:?}"),
+            };
+            let address = system.address().unwrap_or("no address");
+            return Some(format!("{} ({address}) has not answered since the start: {why}", system.name()));
+        }
+        None
     }
 }
 

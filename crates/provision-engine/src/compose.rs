@@ -16,6 +16,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use console::{Console, ConsoleSettings};
+use doors::sandbox_access::end_sandbox_access;
 use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
@@ -23,6 +24,7 @@ use engine::store::{MemoryStore, Store};
 use engine::{AccessStore, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
+use tracing::info;
 use workflows::Drivers;
 use workflows::launch::Launches;
 use workflows::notice::Notices;
@@ -65,12 +67,13 @@ impl House {
         let Database { store, access, people } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access);
         let ring = SharedRing::new(keys.open().await?);
-        let stands_in = serverless::sandbox_stands_in(config).await;
-        let (url, sandbox) = far_side(config, stands_in).await?;
-        let nebula = match &url {
-            Some(url) if stands_in => Nebula::beside(config, url)?,
-            url => Nebula::open(config, url.as_deref())?,
-        };
+        let ended =
+            end_sandbox_access(&*access, &*people).await.context("cannot end access of the sandbox")?;
+        if ended > 0 {
+            info!(ended, "removed sessions, tokens and users of an earlier sandbox");
+        }
+        let (url, sandbox) = far_side(config).await?;
+        let nebula = Nebula::open(config, url.as_deref())?;
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
         let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
         let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
@@ -231,8 +234,8 @@ fn settings(config: &Config) -> Settings {
 }
 
 /// Where the far sides are that have no address of their own: a sandbox somewhere, or one in this process.
-async fn far_side(config: &Config, stands_in: bool) -> Result<(Option<String>, Option<Sandbox>)> {
-    if !stands_in && !uses_sandbox(config) {
+async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
+    if !uses_sandbox(config) {
         return Ok((None, None));
     }
     if let Some(url) = &config.sandbox.url {
@@ -242,21 +245,12 @@ async fn far_side(config: &Config, stands_in: bool) -> Result<(Option<String>, O
     Ok((Some(sandbox.url()), Some(sandbox)))
 }
 
-/// Naming a sandbox means using it, unless somebody wrote that it is not to be used.
+/// By a flag of the command line, or without any configuration unless that says no.
 fn uses_sandbox(config: &Config) -> bool {
     let is_silent = config.origins().of("sandbox.enabled").is_none_or(|origin| *origin == Origin::Default);
-    config.sandbox.enabled || (is_silent && (config.sandbox.url.is_some() || is_bare(config)))
-}
-
-/// Nobody has configured anything: whoever starts this wants to see it work. With a database that others share,
-/// a far side of our own would be one of several, so there nothing is assumed.
-fn is_bare(config: &Config) -> bool {
-    let drivers = &config.drivers;
-    let is_told = drivers.greeter.url.is_some()
-        || drivers.provisioner.url.is_some()
-        || config.serverless.oned.is_some()
-        || config.launch.aws.enabled;
-    config.file.is_none() && !is_told && matches!(config.store.database, crate::config::Database::Sqlite(_))
+    let is_bare =
+        config.file.is_none() && config.engine_conf.is_none() && config.external_systems().next().is_none();
+    config.sandbox.enabled || (is_silent && (config.sandbox.url.is_some() || is_bare))
 }
 
 fn greeter(config: &Config, url: Option<&str>) -> Result<Arc<dyn Greeter>> {

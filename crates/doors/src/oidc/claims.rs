@@ -110,8 +110,8 @@ impl Claims {
         Ok(())
     }
 
-    pub(super) fn name(&self) -> String {
-        format!("oidc:{}", self.sub)
+    pub(super) fn name(&self, prefix: &str) -> String {
+        format!("{prefix}{}", self.sub)
     }
 
     pub(super) fn roles(&self, roles: &BTreeMap<String, Role>) -> Vec<Role> {

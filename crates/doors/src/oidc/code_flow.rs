@@ -159,7 +159,7 @@ impl CodeFlow {
             .and_then(|()| claims.check_sign_in(&self.client.client_id, nonce, now))
             .map_err(not_good)?;
         Ok(Guest {
-            name: claims.name(),
+            name: claims.name(self.settings.name_prefix),
             role: claims.roles(&self.settings.roles).into_iter().max(),
             org: claims.org(&self.settings.org_claim),
         })

@@ -1,18 +1,20 @@
 //! `PUT /users/{name}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use engine::secret::SecretString;
 use engine::{Role, UserRow};
 
 use super::{check_role, find, hash, is_last_admin, last_admin, missing, password};
 use crate::audit::about;
+use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
 use crate::problem::Problem;
 use crate::query::Name;
+use crate::sandbox_access::check_change;
 use crate::wire;
 
 /// Changes the role of a user, or the password, or both.
@@ -34,6 +36,7 @@ use crate::wire;
 )]
 pub(crate) async fn change_user(
     State(hall): State<Shared>,
+    Extension(caller): Extension<Caller>,
     Name(name): Name,
     JsonBody(change): JsonBody<wire::ChangeUser>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -41,6 +44,7 @@ pub(crate) async fn change_user(
     if role.is_none() && password.is_none() {
         return Err(Problem::new(Code::InvalidBody, "give a role, a password, or both"));
     }
+    check_change(&caller, &name)?;
     let role = role.map(Role::from);
     role.map_or(Ok(()), check_role)?;
     find(&*hall.people, &name).await?;

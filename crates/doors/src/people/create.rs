@@ -1,17 +1,19 @@
 //! `POST /users`
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use engine::secret::SecretString;
 
 use super::{check_role, hash, new_user, password};
 use crate::audit::about;
+use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
 use crate::problem::Problem;
+use crate::sandbox_access::name_of_new;
 use crate::tokens::{NAME_RULE, is_name};
 use crate::wire;
 
@@ -31,6 +33,7 @@ use crate::wire;
 )]
 pub(crate) async fn create_user(
     State(hall): State<Shared>,
+    Extension(caller): Extension<Caller>,
     JsonBody(new): JsonBody<wire::NewUser>,
 ) -> Result<impl IntoResponse, Problem> {
     let wire::NewUser { name, role, password } = new;
@@ -38,6 +41,7 @@ pub(crate) async fn create_user(
         let detail = format!("name: the name of a user has {NAME_RULE}");
         return Err(Problem::new(Code::InvalidBody, detail).with("field", "name"));
     }
+    let name = name_of_new(&caller, &name);
     check_role(role.into())?;
     let is_given = password.is_some();
     let password = password.map_or_else(password::made, SecretString::from);

@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use axum::{Extension, Json};
 use engine::secret::ExposeSecret;
 
-use super::{IssueError, issue};
+use super::{IssueError, is_name, issue_as};
 use crate::audit::about;
+use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
 use crate::problem::Problem;
+use crate::sandbox_access::name_of_new;
 use crate::wire;
 
 /// A hundred years: beyond this nobody means an expiry.
@@ -33,6 +35,7 @@ const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 )]
 pub(crate) async fn create_token(
     State(hall): State<Shared>,
+    Extension(caller): Extension<Caller>,
     JsonBody(new): JsonBody<wire::NewToken>,
 ) -> Result<impl IntoResponse, Problem> {
     let now = hall.engine.now();
@@ -44,15 +47,19 @@ pub(crate) async fn create_token(
             return Err(Problem::new(Code::InvalidBody, detail).with("field", "expires_in_seconds"));
         }
     };
-    let token = issue(&*hall.access, &new.name, new.role.into(), now, expires_at).await?;
+    if !is_name(&new.name) {
+        return Err(IssueError::InvalidName.into());
+    }
+    let name = name_of_new(&caller, &new.name);
+    let token = issue_as(&*hall.access, &name, new.role.into(), now, expires_at).await?;
     let issued = wire::IssuedToken {
         token: token.expose_secret().to_owned(),
-        name: new.name.clone(),
+        name: name.clone(),
         role: new.role,
         created_at: now.into(),
         expires_at: expires_at.map(wire::Moment::from),
     };
-    Ok((StatusCode::CREATED, about(&new.name), Json(issued)))
+    Ok((StatusCode::CREATED, about(&name), Json(issued)))
 }
 
 impl From<IssueError> for Problem {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use doors::osb::{MissingVersion, OsbSettings};
+use doors::sandbox_access;
 use doors::{Bearers, CodeFlow, CodeFlowSettings, Oidc, OidcSettings};
 use drivers::director::{ClientCredentials, Director, HttpDirector};
 use drivers::kubernetes::{Clusters, HttpClusters};
@@ -14,7 +15,7 @@ use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::secret::SecretString;
 use engine::store::Store;
 use engine::{WallClock, Workflow};
-use tracing::warn;
+use tracing::{info, warn};
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
 use workflows::runtime::external::ExternalSteps;
@@ -161,17 +162,24 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     Ok(Some(Arc::new(oidc)))
 }
 
-/// Where people sign in: at the issuer that is configured, or else at that of the sandbox.
+/// Where people sign in: at the issuer that is configured, or else at that of the sandbox. There everybody on this
+/// machine is an admin with one click, so it is closed beside any system that is not the sandbox's.
 pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option<Arc<CodeFlow>>> {
     let oidc = &config.osb.oidc;
-    let (issuer, client_id) = match (&oidc.issuer, &oidc.client_id, sandbox) {
-        (Some(issuer), Some(client_id), _) => (issuer.as_str().to_owned(), client_id.clone()),
+    let (issuer, client_id, prefix) = match (&oidc.issuer, &oidc.client_id, sandbox) {
+        (Some(issuer), Some(client_id), _) => (issuer.as_str().to_owned(), client_id.clone(), None),
         (None, _, Some(url)) => {
-            (format!("{}/identity-provider", url.trim_end_matches('/')), SANDBOX_CLIENT.to_owned())
+            if let Some(path) = config.external_systems().next() {
+                info!(setting = path, "the sign-in of the sandbox is closed: a setting names another system");
+                return Ok(None);
+            }
+            let issuer = format!("{}/identity-provider", url.trim_end_matches('/'));
+            (issuer, SANDBOX_CLIENT.to_owned(), Some(sandbox_access::PREFIX))
         }
         _ => return Ok(None),
     };
     let mut settings = OidcSettings::new(issuer, &client_id);
+    settings.name_prefix = prefix.unwrap_or(settings.name_prefix);
     settings.org_claim.clone_from(&config.launch.organisation_claim);
     let client = CodeFlowSettings {
         client_id,

@@ -1,13 +1,10 @@
 //! OpenNebula and the door in front of it, put together from the configuration.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use doors::serverless::ServerlessDoor;
 use drivers::opennebula::{Credentials, Options};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
 use workflows::serverless::Serverless;
 
 use crate::config::{self, Config};
@@ -15,12 +12,9 @@ use crate::orphans::read_one_auth;
 
 /// Where OpenNebula listens when nobody says otherwise.
 const ONED: &str = "http://localhost:2633/RPC2";
-const ONED_PORT: u16 = 2633;
 const ONEFLOW: &str = "http://localhost:2474";
 /// Somebody who sees and makes the runtimes of all users of the sandbox.
 const SANDBOX_STEWARD: &str = "oneadmin:opennebula";
-/// On the same machine somebody who listens answers at once.
-const KNOCK: Duration = Duration::from_secs(1);
 
 /// OpenNebula as it is used, and where it is.
 #[derive(Clone)]
@@ -45,8 +39,7 @@ impl Nebula {
         }
     }
 
-    /// That of a sandbox, whatever the configuration says.
-    pub(super) fn beside(config: &Config, sandbox: &str) -> Result<Nebula> {
+    fn beside(config: &Config, sandbox: &str) -> Result<Nebula> {
         Ok(Nebula { is_sandbox: true, ..Nebula::at(config, Options::beside(sandbox))? })
     }
 
@@ -82,15 +75,4 @@ impl Nebula {
             None => Ok(None),
         }
     }
-}
-
-/// Whether this is a first try: it may be one, the addresses are still the usual ones, and nobody is there.
-pub(super) async fn sandbox_stands_in(config: &Config) -> bool {
-    let given = &config.serverless;
-    let is_usual =
-        |url: &Option<config::HttpUrl>, usual| url.as_ref().is_none_or(|url| url.as_str() == usual);
-    if !given.sandbox || !is_usual(&given.oned, ONED) || !is_usual(&given.oneflow, ONEFLOW) {
-        return false;
-    }
-    !matches!(timeout(KNOCK, TcpStream::connect(("localhost", ONED_PORT))).await, Ok(Ok(_)))
 }

@@ -16,10 +16,18 @@ use crate::config::{Config, Database, HttpUrl, masked_url, settings};
 
 /// The doors are more impatient than this.
 const LIMIT: Duration = Duration::from_secs(5);
+const OPEN_NEBULA: &str = "OpenNebula";
+const ONE_FLOW: &str = "OneFlow";
 
 pub(super) fn of(house: &House, config: &Config) -> Result<Upkeep> {
     let keeper = Keeper { keys: house.keys.clone(), ring: house.ring.clone() };
-    Ok(Upkeep::new(in_force(config), systems(house, config)?, Some(Arc::new(keeper))))
+    let systems = systems(house, config)?;
+    // Whoever names an OpenNebula wants to be told when it is not there.
+    let is_named = config.serverless.enabled && config.serverless.oned.is_some();
+    let is_required =
+        |system: &&Arc<dyn System>| is_named && [OPEN_NEBULA, ONE_FLOW].contains(&system.name());
+    let required = systems.iter().filter(is_required).cloned().collect();
+    Ok(Upkeep::new(in_force(config), systems, Some(Arc::new(keeper))).requiring(required))
 }
 
 /// What `config show` shows; secrets are masked there already.
@@ -56,8 +64,8 @@ fn systems(house: &House, config: &Config) -> Result<Vec<Arc<dyn System>>> {
     Ok(vec![
         Arc::new(Base { engine: house.engine.clone(), address: place(&config.store.database) }),
         web("Provisioner", or_sandbox(&config.drivers.provisioner.url, "/provisioner/graphql")),
-        web("OpenNebula", nebula(&house.nebula.oned)),
-        web("OneFlow", nebula(&house.nebula.oneflow)),
+        web(OPEN_NEBULA, nebula(&house.nebula.oned)),
+        web(ONE_FLOW, nebula(&house.nebula.oneflow)),
         web("Image Builder", builder.map(|url| format!("{}/ready", url.trim_end_matches('/')))),
         web("EC2", ec2),
         web("STS", sts),

@@ -15,8 +15,6 @@ pub(crate) struct Serverless {
     /// Nothing where OpenNebula is not configured; a sandbox may stand in for it then.
     pub(crate) oned: Option<HttpUrl>,
     pub(crate) oneflow: Option<HttpUrl>,
-    /// Whether a sandbox may stand in for it although it has addresses.
-    pub(crate) sandbox: bool,
     pub(crate) call_timeout: Period,
     pub(crate) connections: usize,
     pub(crate) body_limit_bytes: usize,
@@ -84,7 +82,6 @@ impl Reader<'_> {
             enabled: self.get("serverless.enabled"),
             oned,
             oneflow,
-            sandbox: self.get("serverless.sandbox"),
             call_timeout: self.get("serverless.call_timeout"),
             connections: self.get("serverless.connections"),
             body_limit_bytes: self.get("serverless.body_limit_bytes"),

@@ -194,10 +194,10 @@ const SETTINGS: &[Setting] = &[
         "How long finished operations, their journals and the audit log are kept."),
 
     set("sandbox.enabled", Is("false"), Kind::Switch,
-        "Whether drivers without a URL of their own talk to the sandbox. Without a configuration file, on SQLite, \
-         they do unless this says no."),
+        "Whether drivers without a URL of their own talk to the sandbox. Only the flag `--sandbox` turns it on. Without \
+         any configuration `serve` turns it on too; `false` keeps it off."),
     set("sandbox.url", Nothing, Kind::Url,
-        "Where a sandbox already listens. Without it the engine runs one itself."),
+        "Where a sandbox already listens. Only the flag `--sandbox-url` sets it."),
 
     set("drivers.greeter.url", Nothing, Kind::Url,
         "Where the greeter listens."),
@@ -305,9 +305,6 @@ const SETTINGS: &[Setting] = &[
         "Where the OpenNebula daemon listens, with its path, usually `http://localhost:2633/RPC2`."),
     set("serverless.oneflow", Nothing, Kind::Url,
         "Where OneFlow listens, usually `http://localhost:2474`."),
-    set("serverless.sandbox", Is("false"), Kind::Switch,
-        "Whether the sandbox stands in for OpenNebula while that is at its usual addresses and nobody listens \
-         there: for a first try."),
     set("serverless.timeout", Is("30s"), Kind::Time(SECOND, HOUR),
         "How long the machines of a runtime may take to appear or to change before the caller hears of it. Devices \
          wait a minute for an answer."),

@@ -72,7 +72,7 @@ fn every_setting_can_be_written_in_the_file() {
          engine:\n  max_running: 7\n  step_limit: 2s\n  operation_deadline: 90d\n  stop_grace: 0s\n\
          \x20 retry: {first: 10ms, max: 10ms, budget: 1s}\n  limits: {default: 3, greeter: 5}\n\
          \x20 retention: 36500d\n\
-         sandbox: {enabled: true, url: http://127.0.0.1:9/x}\n\
+         sandbox: {enabled: false}\n\
          drivers: {greeter: {url: https://greeter.example, timeout: 1s}}\n\
          log: {level: 'engine=debug, info', format: json, to: [stdout, file, syslog], file: ~/x.log}\n\
          secrets: {key_ring: /etc/keys.json}\n",
@@ -82,7 +82,6 @@ fn every_setting_can_be_written_in_the_file() {
     assert_eq!(config.engine.retention, Period::days(36_500));
     assert_eq!(config.engine.limits.by_name["greeter"], 5);
     assert_eq!(config.engine.limits.default, 3);
-    assert_eq!(config.sandbox.url.unwrap().as_str(), "http://127.0.0.1:9/x");
     assert_eq!(config.log.to, [LogOutput::Stdout, LogOutput::File, LogOutput::Syslog]);
     assert_eq!(config.log.file, Path::new("/home/ann/x.log"));
     let Database::Postgres(url) = config.store.database else { panic!("expected PostgreSQL") };

@@ -36,8 +36,8 @@ impl House {
             .env("PROVISION_ENGINE_LAUNCH__INSTANCE_POLL", "50ms")
             .env("PROVISION_ENGINE_LAUNCH__SETTLE", "100ms");
         let sandbox = Sandbox::start(&place);
-        let place = more(place.env("PROVISION_ENGINE_SANDBOX__URL", &sandbox.url), &sandbox.url);
-        let server = place.serve(&[]);
+        let place = more(place, &sandbox.url);
+        let server = place.serve(&["--sandbox-url", &sandbox.url]);
         let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
         House {
             url: server.url.clone(),
@@ -61,7 +61,7 @@ impl House {
     #[track_caller]
     pub(crate) fn serve_again(&mut self) {
         let listen = self.url.trim_start_matches("http://");
-        let going = self.place.begin(&["serve", "--listen", listen]);
+        let going = self.place.begin(&["serve", "--listen", listen, "--sandbox-url", &self.sandbox.url]);
         self.server = Some(self.place.healthy(going));
     }
 

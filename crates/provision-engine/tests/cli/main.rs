@@ -24,5 +24,6 @@ mod serverless;
 mod serverless_commands;
 mod serving;
 mod stage;
+mod start_matrix;
 mod users;
 mod words;

@@ -26,11 +26,13 @@ impl Stage {
             .env("PROVISION_ENGINE_ONE_USER", USER)
             .env("PROVISION_ENGINE_ONE_PASSWORD", PASSWORD);
         let sandbox = Sandbox::start(&place);
+        let Options { oned, oneflow, .. } = Options::beside(&sandbox.url);
         let place = place
-            .env("PROVISION_ENGINE_SANDBOX__URL", &sandbox.url)
+            .env("PROVISION_ENGINE_SERVERLESS__ONED", oned)
+            .env("PROVISION_ENGINE_SERVERLESS__ONEFLOW", oneflow)
             .env("PROVISION_ENGINE_SERVERLESS__ORPHANS__ONE_AUTH", "oneadmin.auth");
         place.write("oneadmin.auth", "oneadmin:opennebula\n");
-        let server = place.serve(&[]);
+        let server = place.serve(&["--sandbox-url", &sandbox.url]);
         Stage { place, sandbox, server }
     }
 
@@ -214,7 +216,7 @@ fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
     let Stage { place, sandbox, server } = stage;
     server.stop();
     until("the trouble", || waiting.err().contains("trying again").then_some(()));
-    let server = place.serve(&[]);
+    let server = place.serve(&["--sandbox-url", &sandbox.url]);
     advance(&sandbox);
     let ran = waiting.end();
     assert_eq!(ran.code, Some(0), "{ran:?}");
@@ -270,7 +272,7 @@ fn what_is_lost_is_found_and_ended_unless_somebody_works_on_it() {
     let Stage { place, sandbox, server } = stage;
     server.stop();
     assert!(place.expect(0, &["serverless", "orphans"]).err.contains("nothing is lost"));
-    let server = place.serve(&[]);
+    let server = place.serve(&["--sandbox-url", &sandbox.url]);
     place.expect(0, &["operations", "cancel", &operation, "--wait"]);
     server.stop();
     place.expect(2, &["serverless", "orphans"]);

@@ -139,8 +139,7 @@ pub(super) async fn run(global: &Global, args: &OrphansArgs) -> Result<Exit> {
          with user:password",
     )?;
     let admin = read_one_auth(file)?;
-    let sandbox = config.sandbox.url.as_ref().map(|url| url.as_str().to_owned());
-    let nebula = Nebula::open(&config, sandbox.as_deref())?;
+    let nebula = Nebula::open(&config, None)?;
     let holders = Holders::find(global, &config).await?;
     let search = Search { nebula, admin, holders, older_than: settings.older_than.get() };
     let items = if args.clean { search.clean(&args.patience).await } else { search.look().await }?;

@@ -31,7 +31,6 @@ pub(super) enum Form {
     Host,
     Port,
     Seconds,
-    Switch,
     Whole,
     /// One of a few words, in any case, perhaps written as a symbol.
     Word,
@@ -56,7 +55,6 @@ pub(super) const KEYS: &[Key] = &[
     key("oneflow_server", "serverless.oneflow", Form::Url),
     key("host", HOST, Form::Host),
     key("port", PORT, Form::Port),
-    key("sandbox", "serverless.sandbox", Form::Switch),
     key("timeout", "serverless.timeout", Form::Seconds),
     key("capacity.disk.default", "serverless.capacity.disk.default", Form::Whole),
     key("capacity.cpu.default", "serverless.capacity.cpu.default", Form::Whole),
@@ -96,7 +94,6 @@ impl Key {
             Form::Port => checked::<u64>(number(node), Form::PORT),
             Form::Whole => checked::<u64>(number(node), self.kind()),
             Form::Seconds => seconds(&number(node)),
-            Form::Switch => checked::<bool>(node, Kind::Switch),
             Form::Word => word(node, self.kind()),
             Form::Severity => severity(number(node)),
             Form::Mapping => mapping(node, self.kind()),

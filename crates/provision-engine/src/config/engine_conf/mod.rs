@@ -141,6 +141,10 @@ impl Reading<'_, '_> {
     }
 
     fn unknown(&mut self, path: &str, spot: Spot) {
+        if path == "sandbox" {
+            let message = "the key `sandbox` has no effect: only the flag --sandbox starts the sandbox";
+            return self.warn(spot, message.to_owned());
+        }
         let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
         let siblings = KEYS.iter().filter_map(|known| known.child_of(section));
         let hint = nearest::among(key, siblings);

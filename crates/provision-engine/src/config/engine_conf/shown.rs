@@ -29,9 +29,6 @@ impl Config {
             },
             "log": { "level": level(self.log.components.severity), "system": system(self.log.components.system) },
         });
-        if self.serverless.sandbox {
-            shown["sandbox"] = json!(true);
-        }
         if let Some(mapping) = &made.mapping {
             shown["mapping"] = json!(mapping);
         }

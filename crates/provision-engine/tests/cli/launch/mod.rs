@@ -32,9 +32,8 @@ impl Stage {
             .env("PROVISION_ENGINE_LAUNCH__SETTLE", "100ms")
             .env("PROVISION_ENGINE_LAUNCH__UNDO_PATIENCE", "1s");
         let sandbox = Sandbox::start(&place);
-        let place = place.env("PROVISION_ENGINE_SANDBOX__URL", &sandbox.url);
         place.write("mine.pub", KEY);
-        let server = place.serve(&[]);
+        let server = place.serve(&["--sandbox-url", &sandbox.url]);
         let stage = Stage { place, sandbox, server };
         let pace = json!({"pending_ms": 50, "building_ms": 200, "uploading_ms": 50, "registering_ms": 50});
         stage.turn("image-builder/pace", &pace);
