@@ -92,6 +92,12 @@ impl From<&Role> for Word {
     }
 }
 
+impl From<&Option<Role>> for Word {
+    fn from(role: &Option<Role>) -> Word {
+        role.as_ref().map_or(Word("none"), Word::from)
+    }
+}
+
 impl From<&Proof> for Word {
     fn from(proof: &Proof) -> Word {
         match proof {

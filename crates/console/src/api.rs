@@ -4,7 +4,7 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
-use doors::{Inside, Vouched};
+use doors::{Inside, Principal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(crate) const LAUNCH: &str = doors::launch::BASE;
 #[derive(Clone)]
 pub(crate) struct Api {
     inside: Inside,
-    who: Vouched,
+    who: Principal,
 }
 
 /// A good answer.
@@ -46,7 +46,7 @@ impl Answer {
 }
 
 impl Api {
-    pub(crate) fn new(inside: Inside, who: Vouched) -> Api {
+    pub(crate) fn new(inside: Inside, who: Principal) -> Api {
         Api { inside, who }
     }
 

@@ -8,7 +8,7 @@ use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 use axum::routing::{get, post};
 use doors::wire::{ChangePassword, Password, Session};
-use engine::Proof;
+use engine::ProofKind;
 use engine::secret::SecretString;
 use engine::store::StoreError;
 
@@ -47,19 +47,24 @@ struct Me {
 
 impl Me {
     async fn read(desk: &Hub, visitor: &Visitor) -> Result<Me, Trouble> {
-        let rows =
-            desk.people.sessions(Some(&visitor.name), SESSIONS_MAX).await.map_err(|error| not_now(&error))?;
+        let rows = desk
+            .people
+            .sessions(Some(visitor.name()), SESSIONS_MAX)
+            .await
+            .map_err(|error| not_now(&error))?;
         let now = desk.inside.engine().now();
         // A user and a token may have the same name.
-        let mine = rows.into_iter().filter(|row| row.proof == visitor.proof && row.expires_at > now);
+        let mine = rows
+            .into_iter()
+            .filter(|row| row.proof.kind() == visitor.principal.proof.kind() && row.expires_at > now);
         Ok(Me {
             frame: Frame::new(desk, visitor, Section::None, "You"),
-            proof: match visitor.proof {
-                Proof::Password => "with your password",
-                Proof::Token => "with an API token",
-                Proof::Oidc => "at your identity provider",
+            proof: match visitor.principal.proof.kind() {
+                ProofKind::Password => "with your password",
+                ProofKind::Token => "with an API token",
+                ProofKind::Oidc => "at your identity provider",
             },
-            has_password: visitor.proof == Proof::Password,
+            has_password: visitor.principal.proof.kind() == ProofKind::Password,
             sessions: mine.map(Session::from).collect(),
             mine: visitor.digest.clone(),
             current_error: None,
@@ -114,7 +119,7 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
 }
 
 async fn sign_out_everywhere(State(desk): State<Desk>, visitor: Visitor, _fields: Fields) -> Response {
-    match desk.people.remove_sessions(&visitor.name, visitor.proof).await {
+    match desk.people.remove_sessions(visitor.name(), visitor.principal.proof.kind()).await {
         Ok(count) => {
             signed_out(&desk, Flash::good(format!("You are signed out everywhere ({count} sessions).")))
         }
@@ -131,11 +136,11 @@ fn signed_out(desk: &Hub, flash: Flash) -> Response {
 /// Ends one of your own sessions, such as that of a browser that is lost.
 async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let ended = async {
-        let rows = desk.people.sessions(Some(&visitor.name), SESSIONS_MAX).await?;
+        let rows = desk.people.sessions(Some(visitor.name()), SESSIONS_MAX).await?;
         let id = fields.text("id");
         let found = rows
             .into_iter()
-            .filter(|row| row.proof == visitor.proof)
+            .filter(|row| row.proof.kind() == visitor.principal.proof.kind())
             .find(|row| !id.is_empty() && Session::from(row.clone()).id == id);
         match found {
             Some(row) => desk.people.remove_session(&row.digest).await,

@@ -1,4 +1,4 @@
-//! Who looks: somebody with a session. Nobody else sees more than the page to sign in.
+//! Who looks: a principal with a session. Without one there is only the page to sign in.
 
 use std::time::Duration;
 
@@ -9,9 +9,10 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::Vouched;
+use doors::Principal;
+use doors::launch::rights::Verb;
 use engine::store::StoreError;
-use engine::{Proof, Role, SessionRow};
+use engine::{Role, SessionRow};
 use sha2::{Digest, Sha256};
 
 use crate::api::Api;
@@ -29,9 +30,7 @@ const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 #[derive(Clone)]
 pub(crate) struct Visitor {
-    pub(crate) name: String,
-    pub(crate) role: Role,
-    pub(crate) proof: Proof,
+    pub(crate) principal: Principal,
     pub(crate) api: Api,
     pub(crate) digest: String,
     /// For the forms of one page.
@@ -43,13 +42,30 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
+    pub(crate) fn name(&self) -> &str {
+        &self.principal.name
+    }
+
     /// The ladder of those who look after operations: reader, operator, admin.
     pub(crate) fn is(&self, role: Role) -> bool {
-        self.role >= role
+        self.principal.has(role)
+    }
+
+    pub(crate) fn role(&self) -> &'static str {
+        self.principal.role().map_or("none", Role::as_str)
+    }
+
+    pub(crate) fn may(&self, resource: &str, verb: Verb) -> bool {
+        self.principal.may(resource, verb)
     }
 
     pub(crate) fn may_launch(&self) -> bool {
-        matches!(self.role, Role::Launcher | Role::Admin)
+        self.may("reservation", Verb::Write)
+    }
+
+    /// Whether they may cancel, retry and terminate.
+    pub(crate) fn may_control(&self) -> bool {
+        self.may("reservation", Verb::Control)
     }
 
     pub(crate) fn may_look(&self) -> bool {
@@ -63,16 +79,13 @@ impl FromRequestParts<Desk> for Visitor {
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Visitor, Response> {
         let Some(secret) = cookie::read(&parts.headers, cookie::SESSION) else { return Err(sign_in(parts)) };
         let row = look_up(desk, &digest(secret)).await.map_err(|error| unavailable(&error))?;
-        let Some(row) = row else { return Err(sign_in(parts)) };
+        let Some((row, principal)) = row else { return Err(sign_in(parts)) };
         if !is_by_itself(parts) {
             prolong(desk, &row).await.map_err(|error| unavailable(&error))?;
         }
-        let who = Vouched { name: row.user.clone(), role: row.role, org: row.org };
         Ok(Visitor {
-            name: row.user,
-            role: row.role,
-            proof: row.proof,
-            api: Api::new(desk.inside.clone(), who),
+            api: Api::new(desk.inside.clone(), principal.clone()),
+            principal,
             digest: row.digest,
             word: csrf::word(secret),
             theme: theme::chosen(&parts.headers),
@@ -89,38 +102,26 @@ async fn prolong(desk: &Hub, row: &SessionRow) -> Result<(), StoreError> {
         return Ok(());
     }
     let last = row.created_at.plus(desk.settings.session);
+    let last = row.proof.expires_at().map_or(last, |end| end.min(last));
     desk.people.touch_session(&row.digest, now, now.plus(desk.settings.idle).min(last)).await
 }
 
-/// The session with this digest, if it is still one.
-pub(crate) async fn look_up(desk: &Hub, digest: &str) -> Result<Option<SessionRow>, StoreError> {
+/// The session with this digest and its principal, for as long as both hold.
+pub(crate) async fn look_up(desk: &Hub, digest: &str) -> Result<Option<(SessionRow, Principal)>, StoreError> {
     let now = desk.inside.engine().now();
     let found = desk.people.find_session(digest).await?;
-    Ok(found.filter(|row| row.expires_at > now))
+    let Some(row) = found.filter(|row| row.expires_at > now) else { return Ok(None) };
+    let principal = desk.inside.resume(&row).await?;
+    Ok(principal.map(|principal| (row, principal)))
 }
 
 /// Begins a session; answers what the browser is to hold.
-pub(crate) async fn begin(
-    desk: &Hub,
-    user: &str,
-    role: Role,
-    org: Option<String>,
-    proof: Proof,
-) -> Result<String, StoreError> {
+pub(crate) async fn begin(desk: &Hub, principal: &Principal) -> Result<String, StoreError> {
     let secret = secret();
     let now = desk.inside.engine().now();
-    let row = SessionRow {
-        digest: digest(&secret),
-        user: user.to_owned(),
-        role,
-        org,
-        proof,
-        created_at: now,
-        seen_at: now,
-        expires_at: now.plus(desk.settings.idle.min(desk.settings.session)),
-    };
+    let expires_at = now.plus(desk.settings.idle.min(desk.settings.session));
     desk.people.prune_sessions(now).await?;
-    desk.people.add_session(&row).await?;
+    desk.people.add_session(&principal.session(digest(&secret), now, expires_at)).await?;
     Ok(secret)
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use doors::{DoorSettings, Doors, Inside, Meter, Upkeep, Vouched};
+use doors::{DoorSettings, Doors, Inside, Meter, Principal, Subject, Upkeep};
 use engine::prelude::*;
 use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::MemoryStore;
-use engine::{Command, Engine, OnFailure, Plan, Role, WallClock};
+use engine::{Command, Engine, OnFailure, Plan, Proof, Role, WallClock};
 use serde_json::Value;
 
 use crate::api::Api;
@@ -43,7 +43,8 @@ impl World {
     }
 
     pub(crate) fn api(&self) -> Api {
-        let who = Vouched { name: "rita".to_owned(), role: Role::Reader, org: None };
+        let subject = Subject { name: "rita".to_owned(), roles: vec![Role::Reader], ..Subject::default() };
+        let who = Principal::of(Proof::Token { digest: String::new() }, subject);
         Api::new(Inside::clone(&self.desk.inside), who)
     }
 

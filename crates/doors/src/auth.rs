@@ -1,4 +1,5 @@
-//! Who knocks: a bearer token is looked up by its digest, and remembered for a few seconds.
+//! From a credential to its principal: tokens of this server by their digest, remembered for a few seconds, bearers of
+//! an issuer, and sessions of the console.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,11 +9,12 @@ use async_trait::async_trait;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use engine::store::StoreError;
-use engine::{Role, Timestamp, TokenRow};
+use engine::{Proof, SessionRow, Timestamp, TokenRow};
 use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
 use crate::hall::Hall;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::tokens::{digest, looks_like_a_token};
 
@@ -20,42 +22,21 @@ use crate::tokens::{digest, looks_like_a_token};
 /// good for this long at most; a deletion by this node counts at once.
 const REMEMBERED: Duration = Duration::from_secs(5);
 const REMEMBERED_MAX: usize = 1024;
+/// A header that is longer holds no token of ours, and an issuer's tokens are shorter too.
+const HEADER_BYTES_MAX: usize = 16 * 1024;
 
-/// Who makes a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// The name of the token.
-    pub name: String,
-    pub role: Role,
-}
-
-/// Knows who stands behind a bearer token that is not one of ours, such as one of an identity provider.
+/// Verifies bearer tokens that this server did not issue, such as those of an identity provider.
 #[async_trait]
 pub trait Bearers: Send + Sync + 'static {
-    async fn verify(&self, token: &str) -> Result<Caller, Denied>;
-
-    /// The same for a door whose callers belong to organisations: all that the token says, and no role is needed.
-    async fn member(&self, token: &str) -> Result<Member, Denied>;
+    async fn verify(&self, token: &str) -> Result<Principal, Denied>;
 }
 
-/// Somebody of an organisation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub name: String,
-    /// All that they have.
-    pub roles: Vec<Role>,
-    /// The id of the organisation, if the token says so.
-    pub org: Option<String>,
-    /// What they may do, if the token says so; otherwise the roles say it.
-    pub permissions: Option<Vec<String>>,
-}
-
-/// Why somebody is not let in. The texts never hold any of what was presented.
+/// Why a credential is refused. The texts never hold any of what was presented.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Denied {
     /// It is not good, and why.
     Refused(String),
-    /// Nobody can tell now.
+    /// It cannot be checked now.
     Unavailable(StoreError),
 }
 
@@ -108,35 +89,69 @@ impl TokenCache {
     }
 }
 
-/// Finds out who makes the request. A database that does not answer says nothing about the token: that is a
-/// 503, never a 401.
-pub(crate) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Caller, Problem> {
-    let token = presented(hall, headers)?;
-    identify(hall, token).await.map_err(|denied| match denied {
+/// The principal of a request. A database that does not answer says nothing about the token: that is a 503, never a
+/// 401.
+pub(crate) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Problem> {
+    let token = match bearer_token(headers) {
+        BearerToken::Missing => {
+            return Err(Problem::unauthenticated("send the header Authorization: Bearer <token>", false));
+        }
+        BearerToken::Found(token) if looks_like_a_token(token) || hall.bearers.is_some() => token,
+        BearerToken::Found(_) | BearerToken::Unreadable => {
+            let detail = "the Authorization header has no token in the form pe_…";
+            return Err(Problem::unauthenticated(detail, true));
+        }
+    };
+    principal_of(hall, token).await.map_err(|denied| match denied {
         Denied::Refused(why) => Problem::unauthenticated(&why, true),
         Denied::Unavailable(error) => error.into(),
     })
 }
 
-/// Whose token this is: one of ours, or one that somebody else vouches for.
-pub(crate) async fn identify(hall: &Hall, token: &str) -> Result<Caller, Denied> {
-    let unknown = || Denied::Refused("this token is not known here".into());
-    if !looks_like_a_token(token) {
-        let asked = hall.bearers.as_ref().ok_or_else(unknown)?.verify(token);
-        return timeout(hall.settings.request_timeout, asked)
-            .await
-            .unwrap_or_else(|_| Err(too_slow().into()));
+/// The principal of a token, of this server or of an issuer.
+pub(crate) async fn principal_of(hall: &Hall, token: &str) -> Result<Principal, Denied> {
+    if looks_like_a_token(token) {
+        return own(hall, &digest(token)).await.map(Principal::of_token);
     }
-    let digest = digest(token);
+    let asked = hall.bearers.as_ref().ok_or_else(unknown)?.verify(token);
+    timeout(hall.settings.request_timeout, asked).await.unwrap_or_else(|_| Err(too_slow().into()))
+}
+
+/// The principal of a session, for as long as the proof holds that opened it. `None` when it holds no longer.
+pub(crate) async fn resume(hall: &Hall, row: &SessionRow) -> Result<Option<Principal>, StoreError> {
     let now = hall.engine.now();
-    let row = match hall.tokens.find(&digest, now) {
+    match &row.proof {
+        Proof::Token { digest } => match own(hall, digest).await {
+            Ok(token) => Ok(Some(Principal::of_token(token))),
+            Err(Denied::Refused(_)) => Ok(None),
+            Err(Denied::Unavailable(error)) => Err(error),
+        },
+        Proof::Password { digest: before } => {
+            let user = hall.people.find_user(&row.user).await?;
+            let same = user.filter(|user| digest(&user.hash).as_bytes().ct_eq(before.as_bytes()).into());
+            Ok(same.as_ref().map(Principal::of_user))
+        }
+        Proof::Bearer { expires_at } => Ok((now < *expires_at).then(|| Principal::of_session(row))),
+        Proof::CodeFlow => Ok(Some(Principal::of_session(row))),
+        Proof::Header => Ok(None),
+    }
+}
+
+fn unknown() -> Denied {
+    Denied::Refused("this token is not known here".into())
+}
+
+/// The token of this server with this digest, if it is good now.
+async fn own(hall: &Hall, digest: &str) -> Result<TokenRow, Denied> {
+    let now = hall.engine.now();
+    let row = match hall.tokens.find(digest, now) {
         Some(row) => row,
-        None => look_up(hall, &digest, now).await?.ok_or_else(unknown)?,
+        None => look_up(hall, digest, now).await?.ok_or_else(unknown)?,
     };
     if row.expires_at.is_some_and(|expires_at| expires_at <= now) {
         return Err(Denied::Refused("this token has expired; ask an admin for a new one".into()));
     }
-    Ok(Caller { name: row.name, role: row.role })
+    Ok(row)
 }
 
 async fn look_up(hall: &Hall, digest: &str, now: Timestamp) -> Result<Option<TokenRow>, StoreError> {
@@ -153,26 +168,30 @@ fn too_slow() -> StoreError {
     StoreError::Unavailable("it took too long".into())
 }
 
-fn presented<'a>(hall: &Hall, headers: &'a HeaderMap) -> Result<&'a str, Problem> {
+/// What the header `Authorization` of a request holds.
+pub(crate) enum BearerToken<'a> {
+    Missing,
+    /// It is there twice, too long, or no bearer token.
+    Unreadable,
+    Found(&'a str),
+}
+
+pub(crate) fn bearer_token(headers: &HeaderMap) -> BearerToken<'_> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else {
-        let detail = "send the header Authorization: Bearer <token>";
-        return Err(Problem::unauthenticated(detail, false));
-    };
-    let token = value.to_str().ok().and_then(|text| {
+    let Some(value) = values.next() else { return BearerToken::Missing };
+    let text = value.to_str().ok().filter(|text| text.len() <= HEADER_BYTES_MAX && values.next().is_none());
+    let token = text.and_then(|text| {
         let (scheme, token) = text.split_once(' ')?;
         let token = token.trim();
-        let is_token = looks_like_a_token(token) || (hall.bearers.is_some() && !token.is_empty());
-        (scheme.eq_ignore_ascii_case("bearer") && is_token).then_some(token)
+        (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
     });
-    match (token, values.next()) {
-        (Some(token), None) => Ok(token),
-        _ => Err(Problem::unauthenticated("the Authorization header has no token in the form pe_…", true)),
-    }
+    token.map_or(BearerToken::Unreadable, BearerToken::Found)
 }
 
 #[cfg(test)]
 mod tests {
+    use engine::Role;
+
     use super::*;
 
     fn row(name: &str) -> TokenRow {

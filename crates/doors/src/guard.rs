@@ -10,10 +10,10 @@ use tokio::time::timeout;
 use tracing::{Instrument, error};
 
 use crate::audit::{self, Deed};
-use crate::auth::{Caller, authenticate};
+use crate::auth::authenticate;
 use crate::code::Code;
 use crate::hall::{Hall, RequestId, Shared};
-use crate::inside::Vouched;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::rights::{Needs, allowed, right};
 
@@ -30,11 +30,11 @@ pub(crate) async fn guard(State(hall): State<Shared>, mut request: Request, next
         Needs::Role(role) => Some(role),
     };
     if let Some(needed) = needed {
-        let caller = match whoever(&hall, request.extensions(), request.headers()).await {
+        let caller = match principal(&hall, request.extensions(), request.headers()).await {
             Ok(caller) => caller,
             Err(problem) => return problem.into_response(),
         };
-        if caller.role < needed {
+        if !caller.has(needed) {
             let deed = right.action.map(|action| deed(action, &caller, &request));
             return turn_away(&hall, &caller, needed, deed).await;
         }
@@ -48,10 +48,10 @@ pub(crate) async fn guard(State(hall): State<Shared>, mut request: Request, next
     }
 }
 
-/// Somebody who is vouched for needs no token.
-async fn whoever(hall: &Hall, extensions: &Extensions, headers: &HeaderMap) -> Result<Caller, Problem> {
-    match extensions.get::<Vouched>() {
-        Some(vouched) => Ok(vouched.caller()),
+/// A request from inside the process brings its principal.
+async fn principal(hall: &Hall, extensions: &Extensions, headers: &HeaderMap) -> Result<Principal, Problem> {
+    match extensions.get::<Principal>() {
+        Some(principal) => Ok(principal.clone()),
         None => authenticate(hall, headers).await,
     }
 }
@@ -61,8 +61,9 @@ fn not_in_the_table(method: &str, path: &str) -> Problem {
     if allowed.is_empty() { Problem::no_such_path() } else { Problem::method_not_allowed(method, &allowed) }
 }
 
-async fn turn_away(hall: &Hall, caller: &Caller, needed: Role, deed: Option<Deed>) -> Response {
-    let detail = format!("this needs the role {needed}, and {} has the role {}", caller.name, caller.role);
+async fn turn_away(hall: &Hall, caller: &Principal, needed: Role, deed: Option<Deed>) -> Response {
+    let has = caller.role().map_or("no role here".to_owned(), |role| format!("the role {role}"));
+    let detail = format!("this needs the role {needed}, and {} has {has}", caller.name);
     let response = Problem::new(Code::Forbidden, detail).with("needs", needed.as_str()).into_response();
     if let Some(deed) = deed {
         audit::write(hall, deed.ended(hall, &response)).await;
@@ -74,7 +75,7 @@ async fn turn_away(hall: &Hall, caller: &Caller, needed: Role, deed: Option<Deed
 /// an operation that is saved but that nobody works on, must not exist.
 async fn carry_out(hall: Shared, action: &'static str, request: Request, next: Next) -> Response {
     let limit = hall.settings.request_timeout;
-    let caller = request.extensions().get::<Caller>().cloned();
+    let caller = request.extensions().get::<Principal>().cloned();
     let deed = caller.map(|caller| deed(action, &caller, &request));
     let work = async move {
         let response = next.run(request).await;
@@ -94,7 +95,7 @@ async fn carry_out(hall: Shared, action: &'static str, request: Request, next: N
     }
 }
 
-fn deed(action: &'static str, caller: &Caller, request: &Request) -> Deed {
+fn deed(action: &'static str, caller: &Principal, request: &Request) -> Deed {
     let id = request.extensions().get::<RequestId>().map(|id| id.0.clone());
     Deed {
         who: caller.name.clone(),

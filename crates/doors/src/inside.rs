@@ -10,30 +10,16 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use engine::secret::{ExposeSecret, SecretString};
-use engine::{AuditRow, Engine, OperationId, Role};
+use engine::store::StoreError;
+use engine::{AuditRow, Engine, OperationId, SessionRow};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use crate::audit;
-use crate::auth::{Caller, Denied, identify};
+use crate::auth::{self, Denied};
 use crate::hall::Shared;
 pub use crate::operations::watchers::Watch;
-
-/// Somebody who was known before the door was reached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vouched {
-    /// As the audit log has it.
-    pub name: String,
-    pub role: Role,
-    /// The organisation that an identity provider named; somebody of ours acts for that of the launch door.
-    pub org: Option<String>,
-}
-
-impl Vouched {
-    pub(crate) fn caller(&self) -> Caller {
-        Caller { name: self.name.clone(), role: self.role }
-    }
-}
+use crate::principal::Principal;
 
 /// How the doors are reached without a wire.
 #[derive(Clone)]
@@ -47,16 +33,21 @@ impl Inside {
         Inside { router, hall: Arc::clone(hall) }
     }
 
-    /// What the doors answer to this request of somebody.
-    pub async fn call(&self, who: &Vouched, mut request: Request<Body>) -> Response {
+    /// What the doors answer to this request of a principal.
+    pub async fn call(&self, who: &Principal, mut request: Request<Body>) -> Response {
         request.extensions_mut().insert(who.clone());
         let Ok(response) = self.router.clone().oneshot(request).await;
         response
     }
 
-    /// Who stands behind a token that a person typed in.
-    pub async fn identify(&self, token: &SecretString) -> Result<Caller, Denied> {
-        identify(&self.hall, token.expose_secret()).await
+    /// The principal of a token, as every API has it.
+    pub async fn principal_of(&self, token: &SecretString) -> Result<Principal, Denied> {
+        auth::principal_of(&self.hall, token.expose_secret()).await
+    }
+
+    /// The principal of a session, for as long as the proof holds that opened it.
+    pub async fn resume(&self, row: &SessionRow) -> Result<Option<Principal>, StoreError> {
+        auth::resume(&self.hall, row).await
     }
 
     /// A row of the audit log about what happens before a door is reached: somebody signs in, or tries to.

@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use engine::{Clock, Role};
+use engine::{Clock, Proof, Role};
 
-use crate::auth::{Bearers, Caller, Denied, Member};
-use claims::Claims;
+use crate::auth::{Bearers, Denied};
+use crate::principal::Principal;
 use fetch::Issuer;
 use signatures::{Signatures, refused};
 
-pub use code_flow::{Begun, CodeFlow, CodeFlowSettings, FlowError, Guest};
+pub use code_flow::{Begun, CodeFlow, CodeFlowSettings, FlowError};
 
 const SCOPE_DEFAULT: &str = "broker:write";
 const ORG_CLAIM_DEFAULT: &str = "org_id";
@@ -71,21 +71,14 @@ pub struct Oidc {
 
 #[async_trait]
 impl Bearers for Oidc {
-    async fn verify(&self, token: &str) -> Result<Caller, Denied> {
-        let claims = self.claims(token).await?;
-        let role = claims.role(&self.settings.roles, &self.scope);
-        let role = role.ok_or_else(|| refused("this token has no scope and no group that is known here"))?;
-        Ok(Caller { name: claims.name(self.settings.name_prefix), role })
-    }
-
-    async fn member(&self, token: &str) -> Result<Member, Denied> {
-        let claims = self.claims(token).await?;
-        Ok(Member {
-            name: claims.name(self.settings.name_prefix),
-            roles: claims.roles(&self.settings.roles),
-            org: claims.org(&self.settings.org_claim),
-            permissions: claims.permissions(),
-        })
+    async fn verify(&self, token: &str) -> Result<Principal, Denied> {
+        let claims = self.signatures.claims(token).await?;
+        claims.check(&self.settings, self.clock.now()).map_err(refused)?;
+        let mut subject = claims.subject(&self.settings);
+        if subject.roles.is_empty() && claims.has_scope(&self.scope) {
+            subject.roles.push(Role::Broker);
+        }
+        Ok(Principal::of(Proof::Bearer { expires_at: claims.expires_at() }, subject))
     }
 }
 
@@ -98,12 +91,5 @@ impl Oidc {
         let signatures = Signatures::new(Issuer::new(&settings.issuer)?, Arc::clone(&clock));
         let scope = settings.scope.clone().unwrap_or_else(|| SCOPE_DEFAULT.to_owned());
         Ok(Oidc { settings, scope, signatures, clock })
-    }
-
-    /// What a good token says.
-    async fn claims(&self, token: &str) -> Result<Claims, Denied> {
-        let claims = self.signatures.claims(token).await?;
-        claims.check(&self.settings, self.clock.now()).map_err(refused)?;
-        Ok(claims)
     }
 }

@@ -49,7 +49,7 @@ pub use memory::{LastError, Memory, StuckAt, Turned, Wait};
 pub use observer::{Observer, StepResult, Unobserved};
 pub use operation::Operation;
 pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
-pub use people::{PeopleStore, Proof, SessionRow, UserRow};
+pub use people::{Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserRow};
 pub use phase::{Phase, Turn, Verb};
 pub use plan::{OnFailure, Plan, StepInfo};
 pub use preview::Rehearsal;

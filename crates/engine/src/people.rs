@@ -36,46 +36,96 @@ impl fmt::Debug for UserRow {
     }
 }
 
-/// How somebody proved who they are.
+/// Which credentials opened a session. A user and a token may have the same name: this tells them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Proof {
+pub enum ProofKind {
     Password,
-    /// An API token, typed in by a person.
+    /// An API token of this server.
     Token,
-    /// An identity provider says so.
+    /// Another system vouches: an `OpenID` Connect issuer, or a trusted proxy.
     Oidc,
 }
 
-impl Proof {
-    pub const ALL: [Proof; 3] = [Proof::Password, Proof::Token, Proof::Oidc];
+impl ProofKind {
+    pub const ALL: [ProofKind; 3] = [ProofKind::Password, ProofKind::Token, ProofKind::Oidc];
 
     pub fn as_str(self) -> &'static str {
         match self {
-            Proof::Password => "password",
-            Proof::Token => "token",
-            Proof::Oidc => "oidc",
+            ProofKind::Password => "password",
+            ProofKind::Token => "token",
+            ProofKind::Oidc => "oidc",
         }
     }
 }
 
-impl FromStr for Proof {
+impl FromStr for ProofKind {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Proof, String> {
-        let found = Proof::ALL.into_iter().find(|proof| proof.as_str() == text);
+    fn from_str(text: &str) -> Result<ProofKind, String> {
+        let found = ProofKind::ALL.into_iter().find(|kind| kind.as_str() == text);
         found.ok_or_else(|| format!("{text:?} is no way to sign in"))
     }
 }
 
-/// A browser that somebody has signed in with. What the browser holds is kept as its SHA-256 alone.
+/// How a principal proved its identity, with what is needed to see that the proof still holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// A password of this server. The digest is that of the stored hash, so a new password is another proof.
+    Password { digest: String },
+    /// An API token of this server, by its digest.
+    Token { digest: String },
+    /// A bearer token of an `OpenID` Connect issuer. It is refused from this moment on.
+    Bearer { expires_at: Timestamp },
+    /// A sign-in at an `OpenID` Connect issuer with the authorization code flow.
+    CodeFlow,
+    /// The identity header of a trusted proxy.
+    Header,
+}
+
+impl Proof {
+    pub fn kind(&self) -> ProofKind {
+        match self {
+            Proof::Password { .. } => ProofKind::Password,
+            Proof::Token { .. } => ProofKind::Token,
+            Proof::Bearer { .. } | Proof::CodeFlow | Proof::Header => ProofKind::Oidc,
+        }
+    }
+
+    /// The moment from which it proves nothing, as far as the proof itself says so.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        match self {
+            Proof::Bearer { expires_at } => Some(*expires_at),
+            Proof::Password { .. } | Proof::Token { .. } | Proof::CodeFlow | Proof::Header => None,
+        }
+    }
+
+    /// Whether this server itself issued what was shown.
+    pub fn is_of_this_server(&self) -> bool {
+        matches!(self.kind(), ProofKind::Password | ProofKind::Token)
+    }
+}
+
+/// The organisation that a principal belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Organisation {
+    /// A user or a token of this server acts for the organisation that the settings name.
+    Server,
+    /// The issuer or the proxy names it.
+    Named(String),
+    /// The issuer names none: the principal has no access to the data of any organisation.
+    Missing,
+}
+
+/// A browser that a principal has signed in with, and what makes the same principal again. What the browser holds is
+/// kept as its SHA-256 alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub digest: String,
     pub user: String,
-    /// What they could do when they signed in. A change of it ends the session.
-    pub role: Role,
-    /// The organisation that an identity provider named.
-    pub org: Option<String>,
+    pub roles: Vec<Role>,
+    pub organisation: Organisation,
+    /// Each as `application:resource:verb`.
+    pub permissions: Vec<String>,
     pub proof: Proof,
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
@@ -123,7 +173,7 @@ pub trait PeopleStore: Send + Sync + 'static {
     async fn remove_session(&self, digest: &str) -> Result<bool, StoreError>;
     /// Signs somebody out everywhere; answers of how many sessions. A user and a token may have the same name: the
     /// proof tells them apart.
-    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError>;
+    async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError>;
     /// Removes what has expired.
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError>;
 }

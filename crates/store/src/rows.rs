@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use engine::store::{Claimed, ResourceRow, Signal, StoreError, Summary, Wish};
-use engine::{Event, NodeId, OperationId, Phase, Role, SessionRow, Timestamp, TokenRow, UserRow};
+use engine::{
+    Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
+    UserRow,
+};
 use uuid::Uuid;
 
 /// A row of a list, as the database has it.
@@ -216,6 +219,8 @@ impl UserText {
     }
 }
 
+/// The columns `role`, `org` and `proof` are what the release before knows; it refuses a role `none` and an organisation
+/// without a name.
 pub(crate) struct SessionText {
     pub(crate) digest: String,
     pub(crate) user: String,
@@ -225,16 +230,66 @@ pub(crate) struct SessionText {
     pub(crate) created_at: i64,
     pub(crate) seen_at: i64,
     pub(crate) expires_at: i64,
+    pub(crate) roles: Option<String>,
+    pub(crate) permissions: Option<String>,
+    pub(crate) proof_digest: Option<String>,
+    pub(crate) proof_expires_at: Option<i64>,
 }
 
 impl SessionText {
+    pub(crate) fn write(row: &SessionRow) -> SessionText {
+        let roles: Vec<&str> = row.roles.iter().map(|role| role.as_str()).collect();
+        let proof_digest = match &row.proof {
+            Proof::Password { digest } | Proof::Token { digest } => Some(digest.clone()),
+            Proof::Bearer { .. } | Proof::CodeFlow | Proof::Header => None,
+        };
+        SessionText {
+            digest: row.digest.clone(),
+            user: row.user.clone(),
+            role: row.roles.iter().max().map_or("none", |role| role.as_str()).to_owned(),
+            org: match &row.organisation {
+                Organisation::Server => None,
+                Organisation::Named(id) => Some(id.clone()),
+                Organisation::Missing => Some(String::new()),
+            },
+            proof: row.proof.kind().as_str().to_owned(),
+            created_at: row.created_at.0,
+            seen_at: row.seen_at.0,
+            expires_at: row.expires_at.0,
+            roles: Some(roles.join(" ")),
+            permissions: Some(row.permissions.join(" ")),
+            proof_digest,
+            proof_expires_at: row.proof.expires_at().map(|at| at.0),
+        }
+    }
+
     pub(crate) fn read(self) -> Result<SessionRow, StoreError> {
+        let kind = self.proof.parse().map_err(StoreError::Refused)?;
+        let roles = self.roles.as_deref().unwrap_or(&self.role).split_ascii_whitespace();
+        let roles = roles.map(str::parse).collect::<Result<_, _>>().map_err(StoreError::Refused)?;
+        // The release before wrote no permissions, and called some bearers of issuers tokens of this server: whatever
+        // opened such a session proves nothing any more.
+        let is_whole = self.permissions.is_some();
+        let digest = self.proof_digest.unwrap_or_default();
+        let proof = match (kind, self.proof_expires_at) {
+            (ProofKind::Password, _) => Proof::Password { digest },
+            (ProofKind::Token, _) => Proof::Token { digest },
+            (ProofKind::Oidc, None) if is_whole => Proof::CodeFlow,
+            (ProofKind::Oidc, at) => Proof::Bearer { expires_at: Timestamp(at.unwrap_or_default()) },
+        };
+        let organisation = match (kind, self.org.filter(|org| !org.is_empty())) {
+            (ProofKind::Password | ProofKind::Token, _) => Organisation::Server,
+            (ProofKind::Oidc, Some(id)) => Organisation::Named(id),
+            (ProofKind::Oidc, None) => Organisation::Missing,
+        };
+        let permissions = self.permissions.unwrap_or_default();
         Ok(SessionRow {
-            role: self.role.parse().map_err(StoreError::Refused)?,
-            proof: self.proof.parse().map_err(StoreError::Refused)?,
             digest: self.digest,
             user: self.user,
-            org: self.org,
+            roles,
+            organisation,
+            permissions: permissions.split_ascii_whitespace().map(str::to_owned).collect(),
+            proof,
             created_at: Timestamp(self.created_at),
             seen_at: Timestamp(self.seen_at),
             expires_at: Timestamp(self.expires_at),

@@ -43,7 +43,7 @@ impl People {
             frame: Frame::new(desk, visitor, Section::Administration, "People"),
             here: Tab::People,
             users: found.items,
-            me: visitor.name.clone(),
+            me: visitor.name().to_owned(),
             made: None,
             name: String::new(),
             role: "reader".to_owned(),

@@ -5,7 +5,6 @@ use axum::extract::{Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use doors::launch::inventory::list::InventoryItem;
-use engine::Role;
 
 use super::filter::{Filters, find};
 use super::sheet;
@@ -114,7 +113,7 @@ impl Filtered for Filters {
         Ok(Rows {
             is_filtered: !self.is_none(),
             has_more: found.next.is_some(),
-            rights: Rights { launches, terminates: launches || visitor.is(Role::Operator) },
+            rights: Rights { launches, terminates: visitor.may_control() },
             word: visitor.word.clone(),
             pager: self.pager(found.next.as_deref()),
             rows: found.items.into_iter().map(row).collect(),

@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use doors::launch::rights::Verb;
 use doors::launch::wire::{Source, SourceList, Validity};
 
 use super::field::{Field, Said, sentence};
@@ -63,7 +64,13 @@ async fn draw(
 ) -> Result<Accounts, Trouble> {
     let found: SourceList = visitor.api.get(&format!("{LAUNCH}/sources")).await?;
     let frame = Frame::new(desk, visitor, Section::Launches, "Accounts");
-    Ok(Accounts { frame, sources: found.data, may_change: visitor.may_launch(), typed, trouble })
+    Ok(Accounts {
+        frame,
+        sources: found.data,
+        may_change: visitor.may("source", Verb::Write),
+        typed,
+        trouble,
+    })
 }
 
 pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {

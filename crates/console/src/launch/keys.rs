@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use doors::launch::rights::Verb;
 use doors::launch::wire::{NewPubkey, Pubkey, PubkeyList, Warnings};
 use serde::Deserialize;
 
@@ -74,7 +75,14 @@ async fn draw(
     let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
     let pager = Pager::new(NEWEST_FIRST, first, next);
     let frame = Frame::new(desk, visitor, Section::Launches, "Public keys");
-    Ok(Keys { frame, keys: found.data, pager, may_change: visitor.may_launch(), typed, trouble })
+    Ok(Keys {
+        frame,
+        keys: found.data,
+        pager,
+        may_change: visitor.may("pubkey", Verb::Write),
+        typed,
+        trouble,
+    })
 }
 
 pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {

@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use doors::launch::launches::wire::Launch;
-use engine::{OperationId, Role};
+use engine::OperationId;
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
@@ -114,11 +114,8 @@ pub(super) async fn find(api: &Api, id: &str) -> Result<Launch, Trouble> {
 
 async fn now(visitor: &Visitor, id: &str) -> Result<Now, Trouble> {
     let launch = find(&visitor.api, id).await?;
-    let rights = Rights {
-        controls: visitor.may_launch() || visitor.is(Role::Operator),
-        launches: visitor.may_launch(),
-        looks: visitor.may_look(),
-    };
+    let rights =
+        Rights { controls: visitor.may_control(), launches: visitor.may_launch(), looks: visitor.may_look() };
     Ok(Now {
         lines: view::lines(&launch),
         machines: view::machines(&launch),

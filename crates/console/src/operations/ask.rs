@@ -91,7 +91,7 @@ async fn draw(
 ) -> Result<Ask, Trouble> {
     let id = id_of(id)?;
     if !visitor.is(Role::Operator) {
-        let detail = format!("This needs the role operator, and yours is {}.", visitor.role.as_str());
+        let detail = format!("This needs the role operator, and yours is {}.", visitor.role());
         return Err(Trouble::new(StatusCode::FORBIDDEN, "Not allowed", detail));
     }
     let look = Look::at(&visitor.api, id).await?;

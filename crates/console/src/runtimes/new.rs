@@ -120,7 +120,7 @@ async fn ask(
         "plan_id": plan.id,
         "organization_guid": account,
         "space_guid": subaccount,
-        "context": {"globalaccount_id": account, "subaccount_id": subaccount, "user_id": visitor.name},
+        "context": {"globalaccount_id": account, "subaccount_id": subaccount, "user_id": visitor.name()},
         "parameters": parameters,
     });
     let at = format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&id));

@@ -8,13 +8,12 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::{CodeFlow, FlowError};
-use engine::Proof;
+use doors::{CodeFlow, FlowError, Principal};
 use engine::secret::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-use super::enter::{Entering, welcome};
+use super::enter::welcome;
 use super::form::form;
 use crate::cookie;
 use crate::desk::{Desk, Hub};
@@ -94,7 +93,7 @@ pub(super) async fn come_back(
         return again(StatusCode::UNAUTHORIZED, error.to_owned());
     }
     match enter(flow, &coming.code, &kept, &here(&desk, &headers)).await {
-        Ok(who) => welcome(&desk, who, &kept.back).await,
+        Ok(who) => welcome(&desk, &headers, &who, &kept.back).await,
         Err((status, error)) => again(status, error),
     }
 }
@@ -104,21 +103,15 @@ async fn enter(
     code: &str,
     kept: &Flow,
     here: &str,
-) -> Result<Entering, (StatusCode, String)> {
+) -> Result<Principal, (StatusCode, String)> {
     let verifier = SecretString::from(kept.verifier.as_str());
-    let guest = flow.finish(code, &verifier, &kept.nonce, here).await.map_err(|error| {
+    flow.finish(code, &verifier, &kept.nonce, here).await.map_err(|error| {
         let status = match error {
             FlowError::Refused(_) => StatusCode::UNAUTHORIZED,
             FlowError::Unavailable(_) => StatusCode::BAD_GATEWAY,
         };
         (status, said(&error))
-    })?;
-    let Some(role) = guest.role else {
-        let error =
-            format!("{} is known, but has no role here. Ask an admin to put you into a group.", guest.name);
-        return Err((StatusCode::FORBIDDEN, error));
-    };
-    Ok(Entering { name: guest.name, role, org: guest.org, proof: Proof::Oidc })
+    })
 }
 
 /// Where the provider sends people back to.

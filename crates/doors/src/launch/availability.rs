@@ -7,7 +7,7 @@ use workflows::launch::accounts;
 use workflows::source_check;
 
 use super::body::Sent;
-use super::principal::Principal;
+use super::principal::TenantPrincipal;
 use super::refused::Refused;
 use super::{BASE, Desk, wire};
 use crate::audit::about;
@@ -27,7 +27,7 @@ use crate::audit::about;
 )]
 pub(super) async fn check_source(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Sent(asked): Sent<wire::Availability>,
 ) -> Result<impl IntoResponse, Refused> {
     if asked.source_id.is_empty() {

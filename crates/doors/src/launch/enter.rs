@@ -13,7 +13,7 @@ use tracing::{Instrument, error};
 
 use super::envelope::Envelope;
 use super::identify::identify;
-use super::principal::{By, Principal};
+use super::principal::TenantPrincipal;
 use super::refused::Refused;
 use super::rights::{Needs, RESERVATION, Right, allowed, provider_in, right};
 use super::{BASE, Counter, Desk};
@@ -53,16 +53,16 @@ async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
         let answer = timeout(desk.hall.settings.request_timeout, answer).await;
         return answer.unwrap_or_else(|_| Refused::timeout().into_response());
     };
-    let deed = parts.extensions.get::<Principal>().map(|principal| deed(action, principal, &parts));
+    let deed = parts.extensions.get::<TenantPrincipal>().map(|principal| deed(action, principal, &parts));
     carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next).await
 }
 
-fn check(principal: &Principal, right: &Right, path: &str) -> Result<(), Refused> {
+fn check(principal: &TenantPrincipal, right: &Right, path: &str) -> Result<(), Refused> {
     match right.needs {
         Needs::Nothing | Needs::Signature | Needs::Identity => Ok(()),
         Needs::May(resource, verb) => principal.must(resource, verb),
         Needs::OursMay(resource, verb) => {
-            let is_ours = principal.by == By::Token;
+            let is_ours = principal.principal.proof.is_of_this_server();
             let stranger =
                 || Refused::forbidden("only a token of this server may change what everybody sees");
             if is_ours { principal.must(resource, verb) } else { Err(stranger()) }
@@ -77,7 +77,7 @@ fn check(principal: &Principal, right: &Right, path: &str) -> Result<(), Refused
 
 async fn turn_away(
     desk: &Counter,
-    principal: &Principal,
+    principal: &TenantPrincipal,
     right: &Right,
     parts: &Parts,
     refused: Refused,
@@ -119,7 +119,7 @@ fn row(desk: &Counter, deed: Deed, response: &Response) -> AuditRow {
     row
 }
 
-fn deed(action: &'static str, principal: &Principal, parts: &Parts) -> Deed {
+fn deed(action: &'static str, principal: &TenantPrincipal, parts: &Parts) -> Deed {
     let id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
     Deed {
         who: principal.name(),

@@ -1,4 +1,5 @@
-//! Who asks. A header counts from a proxy that is trusted; otherwise a token does: of ours, or of an issuer.
+//! The principal of a request, and the organisation that it acts for. A header counts from a proxy that is trusted;
+//! otherwise a token does: of this server, or of an issuer.
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
@@ -9,27 +10,21 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use engine::{AuditRow, Role};
-use tokio::time::timeout;
+use engine::{AuditRow, Organisation, Proof, Role};
 use tracing::{debug, warn};
 use workflows::launch::identity::{self, IdentityError};
-use workflows::launch::params::Requester;
-use workflows::launch::rbac::Permission;
 
 use super::Counter;
 use super::permissions::granted;
-use super::principal::{By, Principal, is_org, permissions_of};
+use super::principal::TenantPrincipal;
 use super::refused::Refused;
 use crate::audit;
-use crate::auth::{Denied, Member, identify as identify_ours};
+use crate::auth::{BearerToken, Denied, bearer_token, principal_of};
 use crate::hall::RequestId;
-use crate::inside::Vouched;
-use crate::tokens::looks_like_a_token;
+use crate::principal::{Principal, Subject, is_organisation};
 
 pub(crate) const X_RH_IDENTITY: HeaderName = HeaderName::from_static("x-rh-identity");
 const X_ORG_ID: HeaderName = HeaderName::from_static("x-org-id");
-/// A header that is longer holds no token of ours, and an issuer's tokens are shorter too.
-const AUTHORIZATION_BYTES_MAX: usize = 16 * 1024;
 /// Of whom it is remembered that they were written down.
 const PEERS_MAX: usize = 1024;
 
@@ -76,11 +71,21 @@ impl Peers {
     }
 }
 
-pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<Principal, Stranger> {
-    let headers = &parts.headers;
-    if let Some(vouched) = parts.extensions.get::<Vouched>() {
-        return Ok(by_word(desk, headers, vouched)?);
+pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrincipal, Stranger> {
+    let principal = match parts.extensions.get::<Principal>() {
+        Some(principal) => principal.clone(),
+        None => authenticate(desk, parts).await?,
+    };
+    let org = chosen(&parts.headers, &principal, &desk.door.default_org)?;
+    if principal.proof != Proof::Header && !principal.has_permissions() {
+        let cause = format!("{} may do nothing at this door", principal.name);
+        return Err(Refused::forbidden(cause).hint("use a token with the role launcher").into());
     }
+    Ok(TenantPrincipal::new(principal, org))
+}
+
+async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Principal, Stranger> {
+    let headers = &parts.headers;
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let is_trusted = peer.is_some_and(|peer| desk.door.trusted_proxies.has(peer));
     let (has_header, has_token) = (headers.contains_key(X_RH_IDENTITY), headers.contains_key(AUTHORIZATION));
@@ -90,17 +95,21 @@ pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<Principal,
     if has_header {
         write_down(desk, peer, parts).await;
     }
-    let token = presented(headers)?;
-    Ok(by_token(desk, headers, token).await?)
-}
-
-/// Who was known before this door was reached. With an organisation it is a guest of an issuer.
-fn by_word(desk: &Counter, headers: &HeaderMap, who: &Vouched) -> Result<Principal, Refused> {
-    let by = if who.org.is_some() { By::Bearer } else { By::Token };
-    let home = who.org.clone().unwrap_or_else(|| desk.door.default_org.clone());
-    let org = chosen(headers, Some(home), who.role == Role::Admin)?;
-    let requester = Requester { org, account: None, user: who.name.clone() };
-    Ok(Principal::new(requester, by, permissions_of(&[who.role]).into()))
+    let token = match bearer_token(headers) {
+        BearerToken::Found(token) => token,
+        BearerToken::Missing => {
+            return Err(Refused::unauthenticated("nobody is named who asks", false).into());
+        }
+        BearerToken::Unreadable => {
+            let cause = "the Authorization header has no bearer token";
+            return Err(Refused::unauthenticated(cause, true).into());
+        }
+    };
+    let found = principal_of(&desk.hall, token).await;
+    found.map_err(|denied| match denied {
+        Denied::Refused(why) => Refused::unauthenticated(&why, true).into(),
+        Denied::Unavailable(error) => Refused::from(error).into(),
+    })
 }
 
 async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Stranger> {
@@ -108,9 +117,15 @@ async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Str
     let value = values.next().ok_or(IdentityError::Missing)?;
     let value = value.to_str().ok().filter(|_| values.next().is_none()).ok_or(IdentityError::NotBase64)?;
     let who = identity::parse(value)?;
-    let org = who.org.filter(|org| is_org(org)).ok_or(IdentityError::NoOrg)?;
-    let requester = Requester { org, account: who.account, user: who.user.unwrap_or(who.kind) };
-    Ok(Principal::new(requester, By::Header, granted(desk, value).await?))
+    let org = who.org.filter(|org| is_organisation(org)).ok_or(IdentityError::NoOrg)?;
+    let subject = Subject {
+        name: who.user.unwrap_or(who.kind),
+        roles: Vec::new(),
+        organisation: Some(org),
+        account: who.account,
+        permissions: Some(granted(desk, value).await?.to_vec()),
+    };
+    Ok(Principal::of(Proof::Header, subject))
 }
 
 /// Somebody may want to pass for somebody else: once for each of them there is a row that says so.
@@ -133,69 +148,28 @@ async fn write_down(desk: &Counter, peer: Option<IpAddr>, parts: &Parts) {
     audit::write(&desk.hall, row).await;
 }
 
-fn presented(headers: &HeaderMap) -> Result<&str, Refused> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else {
-        return Err(Refused::unauthenticated("nobody is named who asks", false));
-    };
-    let token = value.to_str().ok().filter(|text| text.len() <= AUTHORIZATION_BYTES_MAX).and_then(|text| {
-        let (scheme, token) = text.split_once(' ')?;
-        let token = token.trim();
-        (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
-    });
-    let token = token.filter(|_| values.next().is_none());
-    token.ok_or_else(|| Refused::unauthenticated("the Authorization header has no bearer token", true))
-}
-
-async fn by_token(desk: &Counter, headers: &HeaderMap, token: &str) -> Result<Principal, Refused> {
-    let is_ours = looks_like_a_token(token);
-    let member = member(desk, token, is_ours).await.map_err(|denied| match denied {
-        Denied::Refused(why) => Refused::unauthenticated(&why, true),
-        Denied::Unavailable(error) => error.into(),
-    })?;
-    let home = if is_ours { Some(desk.door.default_org.clone()) } else { member.org };
-    let org = chosen(headers, home, member.roles.contains(&Role::Admin))?;
-    let claimed =
-        member.permissions.map(|texts| texts.iter().filter_map(|text| Permission::parse(text)).collect());
-    let permissions: Vec<Permission> = claimed.unwrap_or_else(|| permissions_of(&member.roles));
-    if permissions.is_empty() {
-        return Err(Refused::forbidden(format!("{} may do nothing at this door", member.name))
-            .hint("use a token with the role launcher"));
-    }
-    let by = if is_ours { By::Token } else { By::Bearer };
-    let requester = Requester { org, account: None, user: member.name };
-    Ok(Principal::new(requester, by, permissions.into()))
-}
-
-async fn member(desk: &Counter, token: &str, is_ours: bool) -> Result<Member, Denied> {
-    if is_ours {
-        let caller = identify_ours(&desk.hall, token).await?;
-        return Ok(Member { name: caller.name, roles: vec![caller.role], org: None, permissions: None });
-    }
-    let unknown = || Denied::Refused("this token is not known here".into());
-    let asked = desk.hall.bearers.as_ref().ok_or_else(unknown)?.member(token);
-    let too_slow =
-        |_| Err(Denied::Unavailable(engine::store::StoreError::Unavailable("it took too long".into())));
-    timeout(desk.hall.settings.request_timeout, asked).await.unwrap_or_else(too_slow)
-}
-
-/// An admin may choose an organisation; everybody else has one, and may repeat its name.
-fn chosen(headers: &HeaderMap, home: Option<String>, is_admin: bool) -> Result<String, Refused> {
-    let mut values = headers.get_all(X_ORG_ID).iter();
+/// An admin may choose an organisation; every other principal has one, and may repeat its name. A proxy says it all in
+/// its own header.
+fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Result<String, Refused> {
+    let mut values = headers.get_all(X_ORG_ID).iter().filter(|_| principal.proof != Proof::Header);
     let wanted = values.next().map(|value| {
-        let text = value.to_str().ok().filter(|text| is_org(text) && values.next().is_none());
+        let text = value.to_str().ok().filter(|text| is_organisation(text) && values.next().is_none());
         let rule = "it must have 1 to 64 letters, digits, `.`, `-` and `_`";
         text.ok_or_else(|| Refused::invalid(X_ORG_ID.as_str(), rule))
     });
-    let home = home.filter(|home| is_org(home));
+    let home = match &principal.organisation {
+        Organisation::Server => Some(default_org),
+        Organisation::Named(id) => Some(id.as_str()),
+        Organisation::Missing => None,
+    };
     match (wanted.transpose()?, home) {
-        (Some(wanted), Some(home)) if wanted == home => Ok(home),
-        (Some(wanted), _) if is_admin => Ok(wanted.to_owned()),
+        (Some(wanted), Some(home)) if wanted == home => Ok(home.to_owned()),
+        (Some(wanted), _) if principal.roles.contains(&Role::Admin) => Ok(wanted.to_owned()),
         (Some(_), _) => {
             let cause = "only an admin may act for another organisation";
             Err(Refused::forbidden(cause).field(X_ORG_ID.as_str()))
         }
-        (None, Some(home)) => Ok(home),
+        (None, Some(home)) => Ok(home.to_owned()),
         (None, None) => Err(Refused::forbidden("this token names no organisation")
             .hint("its issuer must put the id of the organisation into the claim that the settings name")),
     }
@@ -207,10 +181,13 @@ mod tests {
 
     #[test]
     fn only_an_admin_chooses_an_organisation() {
-        let pick = |wanted: &str, home: Option<&str>, is_admin| {
+        let pick = |wanted: &str, home: Option<&str>, is_admin: bool| {
             let headers = [(X_ORG_ID, wanted)].into_iter().filter(|(_, wanted)| !wanted.is_empty());
             let headers = headers.map(|(name, wanted)| (name, wanted.parse().unwrap())).collect();
-            let picked = chosen(&headers, home.map(str::to_owned), is_admin);
+            let roles = if is_admin { vec![Role::Admin] } else { vec![] };
+            let organisation = home.map(str::to_owned);
+            let subject = Subject { roles, organisation, ..Subject::default() };
+            let picked = chosen(&headers, &Principal::of(Proof::CodeFlow, subject), "ours");
             picked.map_err(|refused| refused.into_inner().status.as_u16())
         };
         assert_eq!(pick("", Some("13"), false), Ok("13".into()));
@@ -222,6 +199,8 @@ mod tests {
         assert_eq!(pick("a:b", Some("13"), true), Err(400));
         assert_eq!(pick("", None, true), Err(403));
         assert_eq!(pick("", Some("a b"), false), Err(403), "a claim that is no name");
+        let own = Principal::of(Proof::Token { digest: "d".into() }, Subject::default());
+        assert_eq!(chosen(&HeaderMap::new(), &own, "ours").ok().as_deref(), Some("ours"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use workflows::launch::profile::Surface;
 
 use super::launches::wire::Progress;
 use super::paging::Paging;
-use super::principal::Principal;
+use super::principal::TenantPrincipal;
 use super::refused::Refused;
 use super::{Desk, wire};
 
@@ -83,7 +83,7 @@ impl From<ImageItem> for Image {
 )]
 pub(in crate::launch) async fn list_images(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     paging: Paging,
 ) -> Result<Json<ImageList>, Refused> {
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);

@@ -10,7 +10,7 @@ use workflows::launch::catalogue::{Entry, Search, overlaid};
 use workflows::launch::sources;
 
 use super::etag::Document;
-use super::principal::Principal;
+use super::principal::TenantPrincipal;
 use super::query::{Asked, Name};
 use super::refused::Refused;
 use super::sources::provider_named;
@@ -76,7 +76,7 @@ pub(super) async fn instance_types(
 )]
 pub(super) async fn refresh_instance_types(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(provider): Name,
     asked: Asked,
 ) -> Result<Json<wire::Refreshed>, Refused> {

@@ -49,6 +49,7 @@ pub(crate) use identify::X_RH_IDENTITY;
 pub(crate) use router::router;
 
 use crate::hall::Shared;
+use crate::principal::is_organisation;
 
 /// Where this door is.
 pub const BASE: &str = "/api/provisioning/v1";
@@ -116,7 +117,7 @@ impl LaunchDoor {
 
     /// The same for tokens that act on behalf of this organisation. The error says what a name must look like.
     pub fn for_organisation(self, org: &str) -> Result<LaunchDoor, String> {
-        if !principal::is_org(org) {
+        if !is_organisation(org) {
             return Err(format!("{org:?} must have 1 to 64 letters, digits, `.`, `-` and `_`"));
         }
         Ok(LaunchDoor { default_org: org.to_owned(), ..self })

@@ -14,10 +14,10 @@ use utoipa::openapi::security::{
 use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder, ServerBuilder};
 
 use super::etag::Document;
-use super::principal::permission;
 use super::refused::Refused;
 use super::rights::{Needs, RESERVATION, RIGHTS, Right};
 use super::{BASE, router, wire};
+use crate::principal::permission;
 
 const TOKEN: &str = "token";
 const IDENTITY: &str = "identity";

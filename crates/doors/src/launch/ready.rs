@@ -15,7 +15,7 @@ use workflows::launch::rbac::Rbac;
 use workflows::launch::sources_api::SourcesApi;
 
 use super::Desk;
-use super::principal::Principal;
+use super::principal::TenantPrincipal;
 use super::query::Name;
 use super::refused::Refused;
 
@@ -92,7 +92,7 @@ pub(super) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Refuse
 )]
 pub(super) async fn ready_service(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<StatusCode, Refused> {
     let rule = "it must be rbac, sources or image_builder";

@@ -1,13 +1,14 @@
 //! What a token says about its bearer, and whether that is good here and now.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use engine::{Role, Timestamp};
+use engine::Timestamp;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use workflows::launch::rbac::Permission;
 
 use super::OidcSettings;
+use crate::principal::Subject;
 
 /// Clocks differ.
 const LEEWAY: Duration = Duration::from_secs(60);
@@ -69,7 +70,7 @@ impl Claims {
         if !self.aud.iter().any(|audience| audience == settings.audience) {
             return Err("this token is meant for another audience");
         }
-        if seconds(self.exp).plus(LEEWAY) <= now {
+        if self.expires_at() <= now {
             return Err("this token has expired; get a new one");
         }
         if self.nbf.is_some_and(|nbf| seconds(nbf).minus(LEEWAY) > now) {
@@ -110,29 +111,29 @@ impl Claims {
         Ok(())
     }
 
-    pub(super) fn name(&self, prefix: &str) -> String {
-        format!("{prefix}{}", self.sub)
+    /// The moment from which the token is refused.
+    pub(super) fn expires_at(&self) -> Timestamp {
+        seconds(self.exp).plus(LEEWAY)
     }
 
-    pub(super) fn roles(&self, roles: &BTreeMap<String, Role>) -> Vec<Role> {
-        self.groups.iter().filter_map(|group| roles.get(group).copied()).collect()
+    /// Whom the token is about, with everything that it grants.
+    pub(super) fn subject(&self, settings: &OidcSettings) -> Subject {
+        let permissions = self.permissions.as_ref().map(|texts| {
+            let texts = texts.iter().flat_map(str::split_ascii_whitespace);
+            texts.filter_map(Permission::parse).collect()
+        });
+        Subject {
+            name: format!("{}{}", settings.name_prefix, self.sub),
+            roles: self.groups.iter().filter_map(|group| settings.roles.get(group).copied()).collect(),
+            organisation: self.others.get(&settings.org_claim).and_then(Value::as_str).map(str::to_owned),
+            account: None,
+            permissions,
+        }
     }
 
-    pub(super) fn org(&self, claim: &str) -> Option<String> {
-        self.others.get(claim)?.as_str().map(str::to_owned)
-    }
-
-    /// A text holds several with spaces between them.
-    pub(super) fn permissions(&self) -> Option<Vec<String>> {
-        let texts = self.permissions.as_ref()?;
-        Some(texts.iter().flat_map(str::split_ascii_whitespace).map(str::to_owned).collect())
-    }
-
-    /// The highest role of its groups, or else what the scope brings.
-    pub(super) fn role(&self, roles: &BTreeMap<String, Role>, scope: &str) -> Option<Role> {
-        let by_group = self.roles(roles).into_iter().max();
+    pub(super) fn has_scope(&self, scope: &str) -> bool {
         let mut scopes = self.scope.iter().chain(self.scp.iter()).flat_map(str::split_ascii_whitespace);
-        by_group.or_else(|| scopes.any(|given| given == scope).then_some(Role::Broker))
+        scopes.any(|given| given == scope)
     }
 }
 
@@ -142,6 +143,7 @@ fn seconds(since_1970: i64) -> Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use engine::Role;
     use serde_json::json;
 
     use super::*;
@@ -216,45 +218,42 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_group_counts_and_the_scope_only_without_one() {
+    fn a_subject_has_an_organisation_all_its_roles_and_what_the_token_grants() {
         let settings = OidcSettings::new("https://i", "us");
-        for (change, role) in [
-            (json!({}), None),
-            (json!({"groups": ["unknown"], "scope": "broker:writer read"}), None),
-            (json!({"scope": "openid broker:write"}), Some(Role::Broker)),
-            (json!({"scp": ["openid", "broker:write"]}), Some(Role::Broker)),
-            (json!({"groups": ["viewer", "admin", "operator"]}), Some(Role::Admin)),
-            (json!({"groups": "viewer", "scope": "broker:write"}), Some(Role::Reader)),
+        let read = |change: Value| -> Subject {
+            let mut claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW});
+            claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            serde_json::from_value::<Claims>(claims).unwrap().subject(&settings)
+        };
+        let plain = read(json!({}));
+        assert_eq!((plain.organisation, plain.permissions, plain.roles), (None, None, vec![]));
+        let one = read(json!({"org_id": "13", "groups": ["viewer", "launcher", "other"]}));
+        assert_eq!((one.name.as_str(), one.organisation.as_deref()), ("oidc:s", Some("13")));
+        assert_eq!(one.roles, [Role::Reader, Role::Launcher]);
+        assert_eq!(read(json!({"org_id": {"id": "13"}})).organisation, None);
+        let listed = read(json!({"permissions": ["a:b:c", "d:e:f", "no permission"]})).permissions.unwrap();
+        let spaced = read(json!({"permissions": "a:b:c d:e:f"})).permissions.unwrap();
+        assert_eq!(listed.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a:b:c", "d:e:f"]);
+        assert_eq!(listed, spaced);
+        assert_eq!(
+            read(json!({"permissions": []})).permissions,
+            Some(vec![]),
+            "nothing is granted, whatever the roles"
+        );
+    }
+
+    #[test]
+    fn a_scope_is_read_from_both_claims() {
+        for (change, expected) in [
+            (json!({}), false),
+            (json!({"scope": "broker:writer read"}), false),
+            (json!({"scope": "openid broker:write"}), true),
+            (json!({"scp": ["openid", "broker:write"]}), true),
         ] {
             let mut claims = json!({"iss": "", "aud": "", "sub": "", "exp": 0});
             claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
             let claims: Claims = serde_json::from_value(claims).unwrap();
-            assert_eq!(claims.role(&settings.roles, "broker:write"), role, "{change}");
+            assert_eq!(claims.has_scope("broker:write"), expected, "{change}");
         }
-    }
-
-    #[test]
-    fn a_member_has_an_organisation_all_their_roles_and_what_the_token_grants() {
-        let read = |change: Value| -> Claims {
-            let mut claims = json!({"iss": "https://i", "aud": "us", "sub": "s", "exp": NOW});
-            claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-            serde_json::from_value(claims).unwrap()
-        };
-        let roles = OidcSettings::new("https://i", "us").roles;
-        let nobody = read(json!({}));
-        assert_eq!((nobody.org("org_id"), nobody.permissions(), nobody.roles(&roles)), (None, None, vec![]));
-        let one = read(json!({"org_id": "13", "tenant": "14", "groups": ["viewer", "launcher", "other"]}));
-        assert_eq!((one.org("org_id").as_deref(), one.org("tenant").as_deref()), (Some("13"), Some("14")));
-        assert_eq!(one.roles(&roles), [Role::Reader, Role::Launcher]);
-        assert_eq!(read(json!({"org_id": {"id": "13"}})).org("org_id"), None);
-        let listed = read(json!({"permissions": ["a:b:c", "d:e:f"]})).permissions();
-        let spaced = read(json!({"permissions": "a:b:c d:e:f"})).permissions();
-        assert_eq!(listed, Some(vec!["a:b:c".to_owned(), "d:e:f".to_owned()]));
-        assert_eq!(listed, spaced);
-        assert_eq!(
-            read(json!({"permissions": []})).permissions(),
-            Some(vec![]),
-            "nothing is granted, whatever the roles"
-        );
     }
 }

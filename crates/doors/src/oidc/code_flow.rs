@@ -10,7 +10,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::secret::{ExposeSecret, SecretString};
-use engine::{Clock, Role};
+use engine::{Clock, Proof};
 use reqwest::Url;
 use sha2::{Digest, Sha256};
 
@@ -18,6 +18,7 @@ use super::fetch::{Endpoints, Issuer};
 use super::signatures::Signatures;
 use super::{OidcSettings, exchange};
 use crate::auth::Denied;
+use crate::principal::Principal;
 
 /// Nobody guesses 256 bits.
 const RANDOM_BYTES: usize = 32;
@@ -52,17 +53,6 @@ impl fmt::Debug for Begun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Begun").finish_non_exhaustive()
     }
-}
-
-/// Somebody who signed in at the issuer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Guest {
-    /// The same as with a bearer token of theirs.
-    pub name: String,
-    /// The highest that their groups bring, if one does.
-    pub role: Option<Role>,
-    /// The id of their organisation, if the issuer says so.
-    pub org: Option<String>,
 }
 
 /// Why nobody is signed in. The texts have neither codes nor tokens nor verifiers in them, and can be shown.
@@ -140,7 +130,7 @@ impl CodeFlow {
         verifier: &SecretString,
         nonce: &str,
         redirect_uri: &str,
-    ) -> Result<Guest, FlowError> {
+    ) -> Result<Principal, FlowError> {
         if !(1..=CODE_BYTES_MAX).contains(&code.len()) {
             return Err(FlowError::Refused(
                 "the identity provider sent no code that can be used here".into(),
@@ -158,11 +148,7 @@ impl CodeFlow {
             .check(&self.settings, now)
             .and_then(|()| claims.check_sign_in(&self.client.client_id, nonce, now))
             .map_err(not_good)?;
-        Ok(Guest {
-            name: claims.name(self.settings.name_prefix),
-            role: claims.roles(&self.settings.roles).into_iter().max(),
-            org: claims.org(&self.settings.org_claim),
-        })
+        Ok(Principal::of(Proof::CodeFlow, claims.subject(&self.settings)))
     }
 
     /// Where a browser goes to sign out at the issuer too, and then `back`. `None` when the issuer has no such place,

@@ -8,10 +8,10 @@ use engine::{OperationId, Verb};
 
 use super::inspect;
 use crate::audit::about;
-use crate::auth::Caller;
 use crate::body::MaybeJson;
 use crate::code::Code;
 use crate::hall::{Hall, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Id;
 use crate::wire;
@@ -44,7 +44,7 @@ enum Answers {
 )]
 pub(crate) async fn cancel(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -60,7 +60,7 @@ pub(crate) async fn cancel(
 )]
 pub(crate) async fn pause(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -76,7 +76,7 @@ pub(crate) async fn pause(
 )]
 pub(crate) async fn resume(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -94,7 +94,7 @@ pub(crate) async fn resume(
 )]
 pub(crate) async fn retry(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -105,7 +105,7 @@ async fn ask(
     hall: &Hall,
     id: OperationId,
     verb: Verb,
-    caller: &Caller,
+    caller: &Principal,
     control: Option<wire::Control>,
 ) -> Result<impl IntoResponse + use<>, Problem> {
     let reason = control.and_then(|control| control.reason).unwrap_or_default();

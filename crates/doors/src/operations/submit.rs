@@ -11,9 +11,9 @@ use engine::{Command, OperationId};
 use tracing::warn;
 
 use crate::audit::about;
-use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::hall::{Hall, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::wire;
 
@@ -44,7 +44,7 @@ const KEY_CHARS_MAX: usize = 256;
 )]
 pub(crate) async fn submit(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     headers: HeaderMap,
     JsonBody(asked): JsonBody<wire::Submit>,
 ) -> Result<impl IntoResponse, Problem> {

@@ -4,14 +4,14 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use engine::Role;
 use engine::secret::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 use tracing::{info, warn};
 
 use super::error::Refusal;
-use crate::auth::{Caller, Denied, identify};
+use crate::auth::{Denied, principal_of};
 use crate::hall::Hall;
+use crate::principal::Principal;
 
 /// A header that is longer holds no credentials of ours, and an identity provider's tokens are shorter too.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
@@ -24,13 +24,13 @@ struct Credentials {
 }
 
 /// Answers who it is. What they may do is another question.
-pub(super) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Caller, Refusal> {
+pub(super) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Refusal> {
     let Some(credentials) = presented(headers) else {
         info!("somebody without readable credentials was turned away");
         return Err(Refusal::unauthenticated());
     };
     let token = credentials.token.expose_secret();
-    let caller = identify(hall, token).await.map_err(|denied| match denied {
+    let caller = principal_of(hall, token).await.map_err(|denied| match denied {
         Denied::Refused(why) => {
             info!(user = shown(credentials.user.as_deref()), why, "bad credentials were turned away");
             Refusal::unauthenticated()
@@ -43,11 +43,6 @@ pub(super) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Cal
         return Err(Refusal::unauthenticated());
     }
     Ok(caller)
-}
-
-/// Whether a token of this role may ask the broker.
-pub(super) fn may_ask(role: Role) -> bool {
-    matches!(role, Role::Broker | Role::Admin)
 }
 
 fn presented(headers: &HeaderMap) -> Option<Credentials> {
@@ -106,12 +101,6 @@ mod tests {
             }))
             .is_none()
         );
-    }
-
-    #[test]
-    fn only_a_broker_and_an_admin_may_ask() {
-        let may: Vec<Role> = Role::ALL.into_iter().filter(|role| may_ask(*role)).collect();
-        assert_eq!(may, [Role::Broker, Role::Admin]);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
 use super::{Broker, Desk, checks, record, wire};
-use crate::auth::Caller;
+use crate::principal::Principal;
 
 const SECONDS_DEFAULT: u64 = 600;
 
@@ -76,7 +76,7 @@ pub(super) async fn bind(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Extension(fields): Extension<Fields>,
 ) -> Result<Response, Refusal> {
     let asked = Asked::read(&broker, &place, &caller, &fields).await?;
@@ -207,7 +207,7 @@ impl<'a> Asked<'a> {
     async fn read(
         broker: &Broker,
         place: &'a Place,
-        caller: &'a Caller,
+        caller: &'a Principal,
         fields: &Fields,
     ) -> Result<Asked<'a>, Refusal> {
         let predecessor = fields.maybe_text("predecessor_binding_id")?;

@@ -15,7 +15,7 @@ use super::record::Offer;
 use super::standing::{Known, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
-use crate::auth::Caller;
+use crate::principal::Principal;
 
 /// More bindings than this are not counted.
 const COUNTED_MAX: usize = 1000;
@@ -37,7 +37,7 @@ pub(super) async fn deprovision(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
 ) -> Result<Response, Refusal> {
     let (service, plan) = hints.service_and_plan()?;
     let offer = Offer { service, plan };

@@ -14,7 +14,7 @@ use super::headers::{REQUEST_IDENTITY, originating, request_identity};
 use super::{Broker, Desk, auth, body, version};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
-use crate::inside::Vouched;
+use crate::principal::Principal;
 
 pub(super) async fn enter(State(broker): State<Desk>, request: Request, next: Next) -> Response {
     let given = request.extensions().get::<RequestId>().cloned();
@@ -28,8 +28,8 @@ pub(super) async fn enter(State(broker): State<Desk>, request: Request, next: Ne
 }
 
 async fn admit(broker: Desk, mut request: Request, next: Next) -> Result<Response, Refusal> {
-    let caller = match request.extensions().get::<Vouched>() {
-        Some(vouched) => vouched.caller(),
+    let caller = match request.extensions().get::<Principal>() {
+        Some(principal) => principal.clone(),
         None => auth::authenticate(&broker.hall, request.headers()).await?,
     };
     let origin = originating(request.headers());
@@ -40,7 +40,7 @@ async fn admit(broker: Desk, mut request: Request, next: Next) -> Result<Respons
         path: request.uri().path().to_owned(),
         request: request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default(),
     });
-    let may_ask = auth::may_ask(caller.role);
+    let may_ask = caller.is_platform();
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(origin);
     let Some(deed) = deed else {

@@ -19,7 +19,7 @@ use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
 use super::{Broker, Desk, checks, place, record, wire};
-use crate::auth::Caller;
+use crate::principal::Principal;
 
 const USER_CHARS_MAX: usize = 255;
 
@@ -57,7 +57,7 @@ pub(super) async fn provision(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Extension(origin): Extension<Origin>,
     Extension(fields): Extension<Fields>,
 ) -> Result<Response, Refusal> {
@@ -149,7 +149,7 @@ impl<'a> Asked<'a> {
     fn read(
         broker: &'a Broker,
         place: &'a Place,
-        caller: &'a Caller,
+        caller: &'a Principal,
         origin: &Origin,
         fields: &'a Fields,
     ) -> Result<Asked<'a>, Refusal> {

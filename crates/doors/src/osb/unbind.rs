@@ -14,7 +14,7 @@ use super::record::Offer;
 use super::standing::{Known, broken};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
-use crate::auth::Caller;
+use crate::principal::Principal;
 
 /// Takes credentials back.
 ///
@@ -34,7 +34,7 @@ pub(super) async fn unbind(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
 ) -> Result<Response, Refusal> {
     let (service, plan) = hints.service_and_plan()?;
     let offer = Offer { service, plan };

@@ -18,7 +18,7 @@ use super::place::{Hints, Place};
 use super::standing::{Known, broken, open, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, refused, under_way};
 use super::{Broker, Desk, checks, wire};
-use crate::auth::Caller;
+use crate::principal::Principal;
 
 /// A request to change an instance, and who makes it.
 struct Wish<'a> {
@@ -48,7 +48,7 @@ pub(super) async fn update(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Extension(fields): Extension<Fields>,
 ) -> Result<Response, Refusal> {
     let asked = read(&broker, &fields)?;

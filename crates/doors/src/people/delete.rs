@@ -4,12 +4,13 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use engine::ProofKind;
 
 use super::{is_last_admin, last_admin, missing};
 use crate::audit::about;
 use crate::code::Code;
 use crate::hall::Shared;
-use crate::inside::Vouched;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
 
@@ -27,10 +28,10 @@ use crate::query::Name;
 )]
 pub(crate) async fn delete_user(
     State(hall): State<Shared>,
-    vouched: Option<Extension<Vouched>>,
+    Extension(caller): Extension<Principal>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Problem> {
-    if vouched.is_some_and(|Extension(vouched)| vouched.name == name) {
+    if caller.name == name && caller.proof.kind() == ProofKind::Password {
         let detail = format!("you are {name:?}; ask another admin to remove you");
         return Err(Problem::new(Code::NotYourself, detail));
     }

@@ -4,15 +4,15 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use engine::UserRow;
 use engine::secret::SecretString;
+use engine::{ProofKind, UserRow};
 
 use super::{SignInError, SignInLimits, find, hash, password, sign_in};
 use crate::audit::about;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
-use crate::inside::Vouched;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::wire;
 
@@ -37,7 +37,7 @@ use crate::wire;
 )]
 pub(crate) async fn change_my_password(
     State(hall): State<Shared>,
-    vouched: Option<Extension<Vouched>>,
+    Extension(caller): Extension<Principal>,
     JsonBody(change): JsonBody<wire::ChangePassword>,
 ) -> Result<impl IntoResponse, Problem> {
     let no_password = || {
@@ -45,8 +45,8 @@ pub(crate) async fn change_my_password(
             "only somebody who signs in with a password has one to change; a token is replaced instead";
         Problem::new(Code::NoPassword, detail)
     };
-    let Extension(Vouched { name, .. }) = vouched.ok_or_else(no_password)?;
-    if hall.people.find_user(&name).await?.is_none() {
+    let name = caller.name;
+    if caller.proof.kind() != ProofKind::Password || hall.people.find_user(&name).await?.is_none() {
         return Err(no_password());
     }
     let (current, new) = (SecretString::from(change.current), SecretString::from(change.new));

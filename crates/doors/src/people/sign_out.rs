@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
-use engine::Proof;
+use engine::ProofKind;
 
 use super::find;
 use crate::audit::about;
@@ -30,6 +30,6 @@ pub(crate) async fn sign_out_user(
     Name(name): Name,
 ) -> Result<impl IntoResponse, Problem> {
     find(&*hall.people, &name).await?;
-    let sessions = hall.people.remove_sessions(&name, Proof::Password).await?;
+    let sessions = hall.people.remove_sessions(&name, ProofKind::Password).await?;
     Ok((about(&name), Json(wire::SignedOut { sessions })))
 }

@@ -11,9 +11,9 @@ use workflows::runtime::{DEPROVISION, Status};
 
 use super::{Found, TRIES, find_alive};
 use crate::audit::about;
-use crate::auth::Caller;
 use crate::code::Code;
 use crate::hall::{Hall, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::{Name, Query};
 use crate::wire;
@@ -40,7 +40,7 @@ use crate::wire;
 )]
 pub(crate) async fn expire_service_instance(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Name(id): Name,
     query: Query,
 ) -> Result<impl IntoResponse, Problem> {

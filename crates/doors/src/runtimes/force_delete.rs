@@ -12,9 +12,9 @@ use workflows::runtime::DEPROVISION;
 
 use super::{Found, TRIES, accepted, check_reason, find_alive, unfinished};
 use crate::audit::about;
-use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::hall::{Hall, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
 use crate::wire;
@@ -42,7 +42,7 @@ const UNFINISHED_MAX: usize = 20;
 )]
 pub(crate) async fn force_delete_runtime(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Name(id): Name,
     JsonBody(reason): JsonBody<wire::Reason>,
 ) -> Result<impl IntoResponse, Problem> {

@@ -11,9 +11,9 @@ use workflows::runtime::Status;
 
 use super::find_alive;
 use crate::audit;
-use crate::auth::Caller;
 use crate::code::Code;
 use crate::hall::{RequestId, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::{Name, Query};
 
@@ -34,7 +34,7 @@ const HEADERS: [(axum::http::HeaderName, &str); 2] =
 )]
 pub(crate) async fn get_kubeconfig(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Extension(request): Extension<RequestId>,
     Name(id): Name,
     query: Query,

@@ -11,10 +11,10 @@ use workflows::runtime::{DEPROVISION, PROVISION, Status};
 
 use super::{Found, TRIES, accepted, check_reason, find_alive};
 use crate::audit::about;
-use crate::auth::Caller;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::{Hall, Shared};
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
 use crate::wire;
@@ -36,7 +36,7 @@ use crate::wire;
 )]
 pub(crate) async fn repair_runtime(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Name(id): Name,
     JsonBody(reason): JsonBody<wire::Reason>,
 ) -> Result<impl IntoResponse, Problem> {

@@ -117,7 +117,8 @@ impl Refused {
         Refused::new(StatusCode::UNAUTHORIZED, "Unsupported authentication scheme", hint)
     }
 
-    pub(super) fn role(needed: Role, has: Role) -> Refused {
+    pub(super) fn role(needed: Role, has: Option<Role>) -> Refused {
+        let has = has.map_or("none", Role::as_str);
         let hint = format!("this needs the role {needed}, and yours is {has}");
         Refused::new(StatusCode::FORBIDDEN, "Not allowed", hint)
     }

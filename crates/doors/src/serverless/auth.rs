@@ -9,7 +9,7 @@ use workflows::serverless::Credentials;
 
 use super::answer::Refused;
 use super::{Counter, Desk};
-use crate::inside::Vouched;
+use crate::principal::Principal;
 
 /// A header that is longer holds no user and no password of OpenNebula.
 const HEADER_BYTES_MAX: usize = 8 * 1024;
@@ -21,18 +21,18 @@ impl FromRequestParts<Desk> for Claim {
     type Rejection = Refused;
 
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Claim, Refused> {
-        match parts.extensions.get::<Vouched>() {
-            Some(vouched) => lent(desk, vouched, &parts.method).map(Claim),
+        match parts.extensions.get::<Principal>() {
+            Some(principal) => lent(desk, principal, &parts.method).map(Claim),
             None => claimed(&parts.headers).map(Claim),
         }
     }
 }
 
 /// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
-fn lent(desk: &Counter, who: &Vouched, method: &Method) -> Result<Credentials, Refused> {
+fn lent(desk: &Counter, who: &Principal, method: &Method) -> Result<Credentials, Refused> {
     let needed = if method.is_safe() { Role::Reader } else { Role::Admin };
-    if who.role < needed {
-        return Err(Refused::role(needed, who.role));
+    if !who.has(needed) {
+        return Err(Refused::role(needed, who.role()));
     }
     desk.door.steward.clone().ok_or_else(Refused::no_steward)
 }

@@ -14,7 +14,7 @@ use super::{Counter, Desk, auth};
 use crate::audit::{self, Deed};
 use crate::frame::Plain;
 use crate::hall::RequestId;
-use crate::inside::Vouched;
+use crate::principal::Principal;
 
 pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     let began = desk.hall.engine.now();
@@ -66,8 +66,8 @@ fn deed(request: &Request) -> Option<Deed> {
         "DELETE" => "serverless.delete",
         _ => return None,
     };
-    let who = match request.extensions().get::<Vouched>() {
-        Some(vouched) => vouched.name.clone(),
+    let who = match request.extensions().get::<Principal>() {
+        Some(principal) => principal.name.clone(),
         None => Errand::tenant(&auth::claimed(request.headers()).ok()?.user),
     };
     Some(Deed {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use engine::Proof;
+use engine::ProofKind;
 
 use super::is_good_admin;
 use crate::audit::about;
@@ -42,6 +42,6 @@ pub(crate) async fn delete_token(
     }
     let removed = hall.access.remove_token(&name).await?;
     hall.tokens.forget(&name);
-    hall.people.remove_sessions(&name, Proof::Token).await?;
+    hall.people.remove_sessions(&name, ProofKind::Token).await?;
     if removed { Ok((StatusCode::NO_CONTENT, about(&name))) } else { Err(missing()) }
 }

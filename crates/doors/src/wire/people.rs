@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use engine::Timestamp;
 use engine::secret::{ExposeSecret, SecretString};
+use engine::{Organisation, ProofKind, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -145,12 +145,12 @@ pub enum Proof {
     Oidc,
 }
 
-impl From<engine::Proof> for Proof {
-    fn from(proof: engine::Proof) -> Proof {
-        match proof {
-            engine::Proof::Password => Proof::Password,
-            engine::Proof::Token => Proof::Token,
-            engine::Proof::Oidc => Proof::Oidc,
+impl From<ProofKind> for Proof {
+    fn from(kind: ProofKind) -> Proof {
+        match kind {
+            ProofKind::Password => Proof::Password,
+            ProofKind::Token => Proof::Token,
+            ProofKind::Oidc => Proof::Oidc,
         }
     }
 }
@@ -162,7 +162,9 @@ pub struct Session {
     #[schema(example = "ba7816bf8f01cfea")]
     pub id: String,
     pub user: String,
-    pub role: Role,
+    /// The highest one. A guest of an issuer may have permissions alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Role>,
     pub proof: Proof,
     /// The organisation that an identity provider named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,10 +186,13 @@ impl From<engine::SessionRow> for Session {
     fn from(row: engine::SessionRow) -> Session {
         Session {
             id: Session::id_of(&row).to_owned(),
+            role: row.roles.iter().copied().max().map(Role::from),
+            proof: row.proof.kind().into(),
             user: row.user,
-            role: row.role.into(),
-            proof: row.proof.into(),
-            org: row.org,
+            org: match row.organisation {
+                Organisation::Named(id) => Some(id),
+                Organisation::Server | Organisation::Missing => None,
+            },
             created_at: row.created_at.into(),
             seen_at: row.seen_at.into(),
             expires_at: row.expires_at.into(),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use doors::{Begun, CodeFlow, CodeFlowSettings, FlowError, Guest, OidcSettings};
-use engine::Role;
+use doors::{Begun, CodeFlow, CodeFlowSettings, FlowError, OidcSettings, Principal};
 use engine::secret::{ExposeSecret, SecretString};
+use engine::{Organisation, Proof, Role};
 use reqwest::{Client, StatusCode, Url, redirect};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl Place {
         Returned { code: find("code"), state: find("state") }
     }
 
-    async fn sign_in(&self, flow: &CodeFlow, person: &str) -> Result<Guest, FlowError> {
+    async fn sign_in(&self, flow: &CodeFlow, person: &str) -> Result<Principal, FlowError> {
         let begun = flow.begin(BACK).await?;
         let returned = self.press(&begun, person).await;
         assert_eq!(returned.state, begun.state);
@@ -96,7 +96,7 @@ fn keeps_quiet(error: &FlowError, begun: &Begun, returned: &Returned) {
 }
 
 #[track_caller]
-fn is_refused(ended: Result<Guest, FlowError>, part: &str) {
+fn is_refused(ended: Result<Principal, FlowError>, part: &str) {
     match ended {
         Err(FlowError::Refused(why)) => assert!(why.contains(part), "{why}"),
         other => panic!("{other:?} instead of a refusal: {part}"),
@@ -123,9 +123,13 @@ async fn everybody_signs_in_with_the_role_of_their_group() {
             ("lena", Some(Role::Launcher)),
             ("noel", None),
         ] {
-            let org = role.map(|_| "default".to_owned());
-            let guest = place.sign_in(flow, person).await.unwrap();
-            assert_eq!(guest, Guest { name: format!("oidc:{person}"), role, org });
+            let organisation = match role {
+                Some(_) => Organisation::Named("default".into()),
+                None => Organisation::Missing,
+            };
+            let found = place.sign_in(flow, person).await.unwrap();
+            assert_eq!((found.name.as_str(), found.role()), (&*format!("oidc:{person}"), role));
+            assert_eq!((found.organisation, found.proof), (organisation, Proof::CodeFlow));
         }
     }
 }

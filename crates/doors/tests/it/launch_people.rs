@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use doors::launch::{Permissions, Probe};
-use doors::{Bearers, Caller, Denied, Member};
+use doors::{Bearers, Denied, Principal, Subject};
 use engine::prelude::async_trait;
+use engine::{Proof, Timestamp};
 use serde_json::Value;
 use workflows::launch::params::Requester;
 use workflows::launch::rbac::Permission;
@@ -46,22 +47,22 @@ pub(crate) struct Issuer;
 
 #[async_trait]
 impl Bearers for Issuer {
-    async fn verify(&self, _token: &str) -> Result<Caller, Denied> {
-        Err(Denied::Refused("not at this door".into()))
-    }
-
-    async fn member(&self, token: &str) -> Result<Member, Denied> {
+    async fn verify(&self, token: &str) -> Result<Principal, Denied> {
         let decoded =
             STANDARD.decode(token).ok().and_then(|json| serde_json::from_slice::<Value>(&json).ok());
         let claims = decoded.ok_or_else(|| Denied::Refused("this is no token".into()))?;
         let texts = |value: &Value| -> Option<Vec<String>> { serde_json::from_value(value.clone()).ok() };
         let roles = texts(&claims["roles"]).unwrap_or_default();
-        Ok(Member {
+        let permissions = texts(&claims["permissions"]);
+        let subject = Subject {
             name: "oidc:jane".into(),
             roles: roles.iter().map(|role| role.parse().unwrap()).collect(),
-            org: claims["org"].as_str().map(str::to_owned),
-            permissions: texts(&claims["permissions"]),
-        })
+            organisation: claims["org"].as_str().map(str::to_owned),
+            account: None,
+            permissions: permissions
+                .map(|texts| texts.iter().filter_map(|text| Permission::parse(text)).collect()),
+        };
+        Ok(Principal::of(Proof::Bearer { expires_at: Timestamp(i64::MAX) }, subject))
     }
 }
 

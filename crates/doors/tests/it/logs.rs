@@ -55,7 +55,7 @@ async fn a_request_is_in_the_log_by_its_id_and_route_but_without_token_body_or_q
     assert_eq!(world.post("/users", zoe).await.status, 201);
     let joe = world.post("/users", json!({"name": "joe", "role": "reader"})).await.json["password"].clone();
     let change = json!({"current": "swordfish in the air", "new": "swordfish in the sky"});
-    world.call("PUT", "/me/password").vouched("zoe", Role::Reader).json(&change).send().await;
+    world.call("PUT", "/me/password").signed_in("zoe", Role::Reader).json(&change).send().await;
     world.post("/users", json!({"name": "ann", "role": "reader", "password": "swordfish"})).await;
     let text = paper.text();
     let line = text.lines().find(|line| line.contains("answered") && line.contains("r-77")).unwrap_or(&text);

@@ -13,8 +13,9 @@ use axum::routing::get;
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::{Bearers, Caller, Denied, Doors, Member, Meter, Oidc, OidcSettings};
-use engine::{Clock, Role};
+use doors::launch::rights::Verb;
+use doors::{Bearers, Denied, Doors, Meter, Oidc, OidcSettings, Principal};
+use engine::{Clock, Organisation, Proof, Role, Timestamp};
 use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
@@ -103,7 +104,7 @@ impl Place {
     }
 
     #[track_caller]
-    fn is_refused(verified: Result<Caller, Denied>, part: &str) {
+    fn is_refused(verified: Result<Principal, Denied>, part: &str) {
         match verified {
             Err(Denied::Refused(why)) => assert!(why.contains(part), "{why}"),
             other => panic!("{other:?} instead of a refusal: {part}"),
@@ -120,33 +121,34 @@ async fn a_good_token_says_who_it_is_and_the_issuer_is_asked_once() {
     let key = Key::new("k1");
     let place = place(&key).await;
     for (change, role) in [
-        (json!({}), Role::Operator),
-        (json!({"groups": ["admin"], "aud": ["them", "us"]}), Role::Admin),
-        (json!({"groups": [], "scope": "broker:write"}), Role::Broker),
+        (json!({}), Some(Role::Operator)),
+        (json!({"groups": ["admin"], "aud": ["them", "us"]}), Some(Role::Admin)),
+        (json!({"groups": [], "scope": "broker:write"}), Some(Role::Broker)),
+        (json!({"groups": ["viewer"], "scope": "broker:write"}), Some(Role::Reader)),
+        (json!({"groups": ["visitors"]}), None),
     ] {
-        let caller = place.oidc.verify(&key.sign(&place.claims(&change))).await.unwrap();
-        assert_eq!(caller, Caller { name: "oidc:jane".into(), role });
+        let claims = place.claims(&change);
+        let found = place.oidc.verify(&key.sign(&claims)).await.unwrap();
+        assert_eq!((found.name.as_str(), found.role()), ("oidc:jane", role));
+        let expires_at = Timestamp((claims["exp"].as_i64().unwrap() + 60) * 1_000_000);
+        assert_eq!(found.proof, Proof::Bearer { expires_at }, "it is the moment from which it is refused");
     }
     assert_eq!(place.asked(), 1);
 }
 
 #[tokio::test]
-async fn a_member_of_an_organisation_needs_no_role_but_a_good_token() {
+async fn a_token_brings_its_organisation_and_its_permissions() {
     let (key, forger) = (Key::new("k1"), Key::new("k1"));
     let place = place(&key).await;
-    let member = async |key: &Key, change: Value| place.oidc.member(&key.sign(&place.claims(&change))).await;
+    let verify = async |key: &Key, change: Value| place.oidc.verify(&key.sign(&place.claims(&change))).await;
     let claims = json!({"org_id": "13", "permissions": "provisioning:*:read", "groups": ["strangers"]});
-    let expected = Member {
-        name: "oidc:jane".into(),
-        roles: vec![],
-        org: Some("13".into()),
-        permissions: Some(vec!["provisioning:*:read".into()]),
-    };
-    assert_eq!(member(&key, claims.clone()).await.unwrap(), expected);
-    let plain = member(&key, json!({"groups": ["launcher", "viewer"]})).await.unwrap();
-    assert_eq!((plain.org, plain.permissions), (None, None));
+    let found = verify(&key, claims.clone()).await.unwrap();
+    assert_eq!((found.organisation.clone(), found.roles.len()), (Organisation::Named("13".into()), 0));
+    assert!(found.may("pubkey", Verb::Read) && !found.may("pubkey", Verb::Write));
+    let plain = verify(&key, json!({"groups": ["launcher", "viewer"]})).await.unwrap();
+    assert_eq!(plain.organisation, Organisation::Missing);
     assert_eq!(plain.roles, [Role::Launcher, Role::Reader]);
-    for refused in [member(&forger, claims).await, member(&key, json!({"org_id": "13", "exp": 1})).await] {
+    for refused in [verify(&forger, claims).await, verify(&key, json!({"org_id": "13", "exp": 1})).await] {
         assert!(matches!(refused, Err(Denied::Refused(_))), "{refused:?}");
     }
 }
@@ -162,7 +164,6 @@ async fn claims_that_are_not_meant_for_us_now_are_refused() {
         (json!({"aud": "them"}), "audience"),
         (json!({"iss": "https://elsewhere.example.com"}), "issuer"),
         (json!({"exp": null}), "not valid"),
-        (json!({"groups": ["visitors"]}), "no group"),
     ] {
         Place::is_refused(place.oidc.verify(&key.sign(&place.claims(&change))).await, why);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use doors::wire::AuditLog;
 use doors::{SignInError, SignInLimits, sign_in};
 use engine::secret::SecretString;
-use engine::{PeopleStore, Proof, Role, SessionRow};
+use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, World, world};
@@ -18,13 +18,19 @@ pub(crate) async fn with_user(world: &World, name: &str, role: &str) {
     assert_eq!(made.status, 201, "{}", made.text);
 }
 
-pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof: Proof) {
+pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof: ProofKind) {
     let now = world.engine.now();
+    let (proof, organisation) = match proof {
+        ProofKind::Password => (Proof::Password { digest: String::new() }, Organisation::Server),
+        ProofKind::Token => (Proof::Token { digest: String::new() }, Organisation::Server),
+        ProofKind::Oidc => (Proof::CodeFlow, Organisation::Missing),
+    };
     let session = SessionRow {
         digest: format!("{digest:0>64}").chars().rev().collect(),
         user: user.to_owned(),
-        role: Role::Reader,
-        org: None,
+        roles: vec![Role::Reader],
+        organisation,
+        permissions: Vec::new(),
         proof,
         created_at: now,
         seen_at: now,
@@ -53,7 +59,7 @@ async fn delete(world: &World, path: &str) -> Answer {
 
 async fn change_mine(world: &World, name: &str, current: &str, new: &str) -> Answer {
     let body = json!({"current": current, "new": new});
-    world.call("PUT", "/me/password").vouched(name, Role::Reader).json(&body).send().await
+    world.call("PUT", "/me/password").signed_in(name, Role::Reader).json(&body).send().await
 }
 
 fn names(list: &Answer) -> Vec<&str> {
@@ -114,13 +120,13 @@ async fn a_bad_user_is_refused_with_the_field_and_without_the_password() {
 async fn a_change_takes_what_is_given_and_ends_sessions_by_password() {
     let world = world().await;
     with_user(&world, "ann", "reader").await;
-    with_session(&world, "1", "ann", Proof::Password).await;
-    with_session(&world, "2", "ann", Proof::Oidc).await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
+    with_session(&world, "2", "ann", ProofKind::Oidc).await;
     let changed = put(&world, "/users/ann", json!({"role": "operator"})).await;
     assert_eq!((changed.status, &changed.json["role"]), (200, &json!("operator")));
     assert!(opens(&world, "ann", PASSWORD).await, "the password stays");
     let left = world.store.sessions(None, 10).await.unwrap();
-    assert_eq!(left.iter().map(|session| session.proof).collect::<Vec<_>>(), [Proof::Oidc]);
+    assert_eq!(left.iter().map(|session| session.proof.kind()).collect::<Vec<_>>(), [ProofKind::Oidc]);
 
     let changed = put(&world, "/users/ann", json!({"password": "nine grey herons"})).await;
     assert_eq!((changed.status, &changed.json["role"]), (200, &json!("operator")), "the role stays");
@@ -159,10 +165,10 @@ async fn neither_the_last_admin_nor_oneself_can_be_removed() {
     put(&world, "/users/ann", json!({"role": "operator"})).await.is(409, "last-admin-user");
     assert_eq!(put(&world, "/users/ann", json!({"role": "admin"})).await.status, 200);
     assert_eq!(put(&world, "/users/ben", json!({"role": "admin"})).await.status, 200);
-    let mine = world.call("DELETE", "/users/ann").vouched("ann", Role::Admin).send().await;
+    let mine = world.call("DELETE", "/users/ann").signed_in("ann", Role::Admin).send().await;
     mine.is(409, "not-yourself");
-    with_session(&world, "1", "ann", Proof::Password).await;
-    let gone = world.call("DELETE", "/users/ann").vouched("ben", Role::Admin).send().await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
+    let gone = world.call("DELETE", "/users/ann").signed_in("ben", Role::Admin).send().await;
     assert_eq!((gone.status, gone.text.as_str()), (204, ""));
     assert!(world.store.sessions(None, 10).await.unwrap().is_empty());
     delete(&world, "/users/ann").await.is(404, "user-not-found");
@@ -184,7 +190,7 @@ async fn fifty_who_remove_the_last_two_admins_leave_one() {
 async fn ones_own_password_is_changed_by_who_knows_the_current_one() {
     let world = world().await;
     with_user(&world, "ann", "launcher").await;
-    with_session(&world, "1", "ann", Proof::Password).await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
     let wrong = change_mine(&world, "ann", "nine grey herons", "some other herons").await;
     let wrong = wrong.is(403, "wrong-password");
     assert!(!wrong.text.contains("heron"), "{}", wrong.text);
@@ -192,7 +198,7 @@ async fn ones_own_password_is_changed_by_who_knows_the_current_one() {
     assert_eq!(world.store.sessions(None, 10).await.unwrap().len(), 1);
     let body = json!({"current": PASSWORD, "new": "nine grey herons"});
     let call = world.call("PUT", "/me/password").json(&body);
-    let changed = call.vouched("ann", Role::Launcher).send().await;
+    let changed = call.signed_in("ann", Role::Launcher).send().await;
     assert_eq!((changed.status, changed.text.as_str()), (204, ""));
     assert!(opens(&world, "ann", "nine grey herons").await && !opens(&world, "ann", PASSWORD).await);
     assert!(world.store.sessions(None, 10).await.unwrap().is_empty());
@@ -208,9 +214,9 @@ async fn who_has_no_password_has_none_to_change() {
     let token = world.call("PUT", "/me/password").token(&world.reader).json(&body).send().await;
     token.is(409, "no-password");
     let stranger =
-        world.call("PUT", "/me/password").vouched("oidc:eva", Role::Admin).json(&body).send().await;
+        world.call("PUT", "/me/password").signed_in("oidc:eva", Role::Admin).json(&body).send().await;
     stranger.is(409, "no-password");
-    let platform = world.call("PUT", "/me/password").vouched("rita", Role::Broker).json(&body).send().await;
+    let platform = world.call("PUT", "/me/password").signed_in("rita", Role::Broker).json(&body).send().await;
     platform.is(403, "forbidden");
     assert!(opens(&world, "rita", PASSWORD).await);
 }
@@ -220,15 +226,15 @@ async fn what_happens_to_people_is_in_the_audit_log_without_passwords() {
     let world = world().await;
     with_user(&world, "ann", "admin").await;
     with_user(&world, "ben", "reader").await;
-    with_session(&world, "1", "ben", Proof::Token).await;
+    with_session(&world, "1", "ben", ProofKind::Token).await;
     put(&world, "/users/ben", json!({"password": "nine grey herons"})).await;
     change_mine(&world, "ben", "wrong heron", "some other herons").await;
     change_mine(&world, "ben", "nine grey herons", "some other herons").await;
     delete(&world, "/users/ben/sessions").await;
     delete(&world, "/sessions/1000000000000000").await;
     delete(&world, "/users/ann").await;
-    world.call("DELETE", "/users/ben").vouched("ann", Role::Admin).send().await;
-    world.call("POST", "/users").vouched("ben", Role::Operator).json(&json!({})).send().await;
+    world.call("DELETE", "/users/ben").signed_in("ann", Role::Admin).send().await;
+    world.call("POST", "/users").signed_in("ben", Role::Operator).json(&json!({})).send().await;
     let answer = world.get("/audit").await;
     assert!(!answer.text.contains("heron") && !answer.text.contains("argon2"), "{}", answer.text);
     let log: AuditLog = serde_json::from_value(answer.json).unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{PeopleStore, Proof};
+use engine::{PeopleStore, ProofKind};
 use serde_json::json;
 
 use crate::people::{with_session, with_user};
@@ -20,9 +20,9 @@ async fn delete(world: &World, path: &str) -> Answer {
 #[tokio::test]
 async fn sessions_are_listed_without_what_a_browser_holds() {
     let world = world().await;
-    with_session(&world, "1", "ann", Proof::Password).await;
-    with_session(&world, "2", "ben", Proof::Oidc).await;
-    with_session(&world, "3", "ann", Proof::Token).await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
+    with_session(&world, "2", "ben", ProofKind::Oidc).await;
+    with_session(&world, "3", "ann", ProofKind::Token).await;
     let list = world.get("/sessions").await;
     assert_eq!(ids(&list), ["3000000000000000", "2000000000000000", "1000000000000000"]);
     for session in world.store.sessions(None, 10).await.unwrap() {
@@ -44,8 +44,8 @@ async fn sessions_are_listed_without_what_a_browser_holds() {
 #[tokio::test]
 async fn a_session_is_ended_by_its_whole_id() {
     let world = world().await;
-    with_session(&world, "1", "ann", Proof::Password).await;
-    with_session(&world, "2", "ben", Proof::Oidc).await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
+    with_session(&world, "2", "ben", ProofKind::Oidc).await;
     let whole = world.store.sessions(Some("ann"), 1).await.unwrap()[0].digest.clone();
     for id in ["1", "100000000000000", "4000000000000000", &whole, "%00"] {
         let refused = delete(&world, &format!("/sessions/{id}")).await;
@@ -60,10 +60,10 @@ async fn a_session_is_ended_by_its_whole_id() {
 async fn signing_somebody_out_ends_what_began_with_the_password() {
     let world = world().await;
     with_user(&world, "ann", "reader").await;
-    for (digest, proof) in [("1", Proof::Password), ("2", Proof::Token), ("3", Proof::Password)] {
+    for (digest, proof) in [("1", ProofKind::Password), ("2", ProofKind::Token), ("3", ProofKind::Password)] {
         with_session(&world, digest, "ann", proof).await;
     }
-    with_session(&world, "4", "ben", Proof::Password).await;
+    with_session(&world, "4", "ben", ProofKind::Password).await;
     let out = delete(&world, "/users/ann/sessions").await;
     assert_eq!((out.status, out.json), (200, json!({"sessions": 2})));
     assert_eq!(ids(&world.get("/sessions").await), ["4000000000000000", "2000000000000000"]);
@@ -74,8 +74,8 @@ async fn signing_somebody_out_ends_what_began_with_the_password() {
 async fn with_a_token_its_sessions_end() {
     let world = world().await;
     world.post("/tokens", json!({"name": "ann", "role": "reader"})).await;
-    with_session(&world, "1", "ann", Proof::Password).await;
-    with_session(&world, "2", "ann", Proof::Token).await;
+    with_session(&world, "1", "ann", ProofKind::Password).await;
+    with_session(&world, "2", "ann", ProofKind::Token).await;
     assert_eq!(delete(&world, "/tokens/ann").await.status, 204);
     assert_eq!(ids(&world.get("/sessions").await), ["1000000000000000"]);
 }

@@ -9,8 +9,8 @@ use engine::store::{
     StoreError, Summary, Wish, Write,
 };
 use engine::{
-    AccessStore, AuditRow, Event, NodeId, OperationId, PeopleStore, Proof, SessionRow, Timestamp, TokenRow,
-    UserRow,
+    AccessStore, AuditRow, Event, NodeId, OperationId, PeopleStore, ProofKind, SessionRow, Timestamp,
+    TokenRow, UserRow,
 };
 use tokio::sync::Notify;
 
@@ -218,7 +218,7 @@ impl PeopleStore for ShakyStore {
         self.ask(true).await?;
         self.inner.remove_session(digest).await
     }
-    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+    async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
         self.ask(true).await?;
         self.inner.remove_sessions(user, proof).await
     }

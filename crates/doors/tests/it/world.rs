@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use doors::{Code, DoorSettings, Doors, Inside, Meter, Vouched, rights, tokens};
+use doors::{Code, DoorSettings, Doors, Inside, Meter, Principal, Subject, rights, tokens};
 use engine::prelude::{ExposeSecret, async_trait};
 use engine::secret::{KeyRing, SharedRing};
-use engine::{Clock, Engine, Role, Timestamp, WallClock};
+use engine::{Clock, Engine, Proof, Role, Timestamp, WallClock};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
@@ -121,7 +121,7 @@ pub(crate) struct Call {
     router: Router,
     /// Past the wire, as somebody who is known already.
     inside: Inside,
-    vouched: Option<Vouched>,
+    principal: Option<Principal>,
     request: axum::http::request::Builder,
     body: Body,
     method: Method,
@@ -141,7 +141,7 @@ impl World {
         Call {
             router: self.router.clone(),
             inside: self.inside.clone(),
-            vouched: None,
+            principal: None,
             request: Request::builder().method(method.clone()).uri(path),
             body: Body::empty(),
             method,
@@ -191,9 +191,10 @@ impl Call {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// Somebody who has signed in.
-    pub(crate) fn vouched(mut self, name: &str, role: Role) -> Call {
-        self.vouched = Some(Vouched { name: name.to_owned(), role, org: None });
+    /// A user of this server who has signed in.
+    pub(crate) fn signed_in(mut self, name: &str, role: Role) -> Call {
+        let subject = Subject { name: name.to_owned(), roles: vec![role], ..Subject::default() };
+        self.principal = Some(Principal::of(Proof::Password { digest: String::new() }, subject));
         self
     }
 
@@ -219,8 +220,8 @@ impl Call {
     /// Only the head of the answer is read.
     pub(crate) async fn open(self) -> axum::response::Response {
         let request = self.request.body(self.body).unwrap();
-        match self.vouched {
-            Some(vouched) => self.inside.call(&vouched, request).await,
+        match self.principal {
+            Some(principal) => self.inside.call(&principal, request).await,
             None => self.router.oneshot(request).await.unwrap(),
         }
     }

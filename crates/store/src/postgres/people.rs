@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{PeopleStore, Proof, SessionRow, Timestamp, UserRow};
+use engine::{PeopleStore, ProofKind, SessionRow, Timestamp, UserRow};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -30,13 +30,13 @@ impl PeopleStore for PostgresStore {
     }
 
     async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
-        let (role, proof) = (user.role.as_str(), Proof::Password.as_str());
+        let (role, proof) = (user.role.as_str(), ProofKind::Password.as_str());
         let changed = self.errands.write(sql::CHANGE_USER, &[&user.name, &role, &user.hash, &proof]).await?;
         Ok(!changed.is_empty())
     }
 
     async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
-        let proof = Proof::Password.as_str();
+        let proof = ProofKind::Password.as_str();
         Ok(!self.errands.write(sql::REMOVE_USER, &[&name, &proof]).await?.is_empty())
     }
 
@@ -57,7 +57,7 @@ impl PeopleStore for PostgresStore {
     }
 
     async fn add_session(&self, session: &SessionRow) -> Result<(), StoreError> {
-        let (role, proof) = (session.role.as_str(), session.proof.as_str());
+        let session = SessionText::write(session);
         let added = self
             .errands
             .write(
@@ -65,12 +65,16 @@ impl PeopleStore for PostgresStore {
                 &[
                     &session.digest,
                     &session.user,
-                    &role,
+                    &session.role,
                     &session.org,
-                    &proof,
-                    &session.created_at.0,
-                    &session.seen_at.0,
-                    &session.expires_at.0,
+                    &session.proof,
+                    &session.created_at,
+                    &session.seen_at,
+                    &session.expires_at,
+                    &session.roles,
+                    &session.permissions,
+                    &session.proof_digest,
+                    &session.proof_expires_at,
                 ],
             )
             .await;
@@ -99,7 +103,7 @@ impl PeopleStore for PostgresStore {
         Ok(!self.errands.write(sql::REMOVE_SESSION, &[&digest]).await?.is_empty())
     }
 
-    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+    async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
         let gone = self.errands.write(sql::REMOVE_SESSIONS, &[&user, &proof.as_str()]).await?;
         Ok(count(&gone))
     }
@@ -135,6 +139,10 @@ fn session(row: &Row) -> Result<SessionRow, StoreError> {
         created_at: row.get(5),
         seen_at: row.get(6),
         expires_at: row.get(7),
+        roles: row.get(8),
+        permissions: row.get(9),
+        proof_digest: row.get(10),
+        proof_expires_at: row.get(11),
     };
     found.read()
 }

@@ -37,13 +37,17 @@ pub(super) const BEGIN_ATTEMPT: &str = "
 pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_until = null where name = $1";
 
 pub(super) const ADD_SESSION: &str = "
-    insert into sessions (digest, person, role, org, proof, created_at, seen_at, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8)";
+    insert into sessions
+        (digest, person, role, org, proof, created_at, seen_at, expires_at,
+         roles, permissions, proof_digest, proof_expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 pub(super) const FIND_SESSION: &str = "
-    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    select digest, person, role, org, proof, created_at, seen_at, expires_at,
+        roles, permissions, proof_digest, proof_expires_at
     from sessions where digest = $1";
 pub(super) const SESSIONS: &str = "
-    select digest, person, role, org, proof, created_at, seen_at, expires_at
+    select digest, person, role, org, proof, created_at, seen_at, expires_at,
+        roles, permissions, proof_digest, proof_expires_at
     from sessions where $2::text is null or person = $2 order by n desc limit $1";
 pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = $2, expires_at = $3 where digest = $1";
 pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = $1 returning 1";

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{PeopleStore, Proof, SessionRow, Timestamp, UserRow};
+use engine::{PeopleStore, ProofKind, SessionRow, Timestamp, UserRow};
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
@@ -40,7 +40,7 @@ impl PeopleStore for SqliteStore {
         let change = move |transaction: &Transaction<'_>| {
             let row = params![user.name, user.role.as_str(), user.hash];
             let is_there = execute(transaction.db, sql::CHANGE_USER, row)? > 0;
-            sign_out(transaction, &user.name, Proof::Password)?;
+            sign_out(transaction, &user.name, ProofKind::Password)?;
             Ok(is_there)
         };
         self.writer.run(change).await
@@ -49,7 +49,7 @@ impl PeopleStore for SqliteStore {
     async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
         let name = name.to_owned();
         let remove = move |transaction: &Transaction<'_>| {
-            sign_out(transaction, &name, Proof::Password)?;
+            sign_out(transaction, &name, ProofKind::Password)?;
             Ok(execute(transaction.db, sql::REMOVE_USER, [&name])? > 0)
         };
         self.writer.run(remove).await
@@ -80,17 +80,21 @@ impl PeopleStore for SqliteStore {
     }
 
     async fn add_session(&self, session: &SessionRow) -> Result<(), StoreError> {
-        let session = session.clone();
+        let session = SessionText::write(session);
         let add = move |transaction: &Transaction<'_>| {
             let row = params![
                 session.digest,
                 session.user,
-                session.role.as_str(),
+                session.role,
                 session.org,
-                session.proof.as_str(),
-                session.created_at.0,
-                session.seen_at.0,
-                session.expires_at.0,
+                session.proof,
+                session.created_at,
+                session.seen_at,
+                session.expires_at,
+                session.roles,
+                session.permissions,
+                session.proof_digest,
+                session.proof_expires_at,
             ];
             execute(transaction.db, sql::ADD_SESSION, row).map(drop)
         };
@@ -133,7 +137,7 @@ impl PeopleStore for SqliteStore {
         self.writer.run(remove).await
     }
 
-    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+    async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
         let user = user.to_owned();
         self.writer.run(move |transaction: &Transaction<'_>| sign_out(transaction, &user, proof)).await
     }
@@ -146,7 +150,7 @@ impl PeopleStore for SqliteStore {
     }
 }
 
-fn sign_out(transaction: &Transaction<'_>, user: &str, proof: Proof) -> Result<u64, StoreError> {
+fn sign_out(transaction: &Transaction<'_>, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
     Ok(execute(transaction.db, sql::REMOVE_SESSIONS, [user, proof.as_str()])? as u64)
 }
 
@@ -171,5 +175,9 @@ fn session_text(row: &Row<'_>) -> rusqlite::Result<SessionText> {
         created_at: row.get(5)?,
         seen_at: row.get(6)?,
         expires_at: row.get(7)?,
+        roles: row.get(8)?,
+        permissions: row.get(9)?,
+        proof_digest: row.get(10)?,
+        proof_expires_at: row.get(11)?,
     })
 }

@@ -156,6 +156,7 @@ on_every_store! {
         fifty_attempts_at_once_lock_once,
         sessions_are_newest_first,
         a_session_that_is_used_is_good_for_longer,
+        a_session_keeps_all_that_makes_its_principal,
         two_proofs_with_one_name_are_two_people,
         what_has_expired_is_pruned;
     crowd:

@@ -1,4 +1,4 @@
-use engine::{PeopleStore, Proof, Role, SessionRow, Timestamp, UserRow};
+use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow, Timestamp, UserRow};
 use futures_util::future::join_all;
 
 use crate::fixture::*;
@@ -19,12 +19,18 @@ fn user(name: &str, role: Role) -> UserRow {
 }
 
 /// Good for a hundred seconds.
-fn session(digest: &str, user: &str, proof: Proof, second: i64) -> SessionRow {
+fn session(digest: &str, user: &str, proof: ProofKind, second: i64) -> SessionRow {
+    let (proof, organisation) = match proof {
+        ProofKind::Password => (Proof::Password { digest: "of a hash".into() }, Organisation::Server),
+        ProofKind::Token => (Proof::Token { digest: "of a token".into() }, Organisation::Server),
+        ProofKind::Oidc => (Proof::CodeFlow, Organisation::Named("acme".into())),
+    };
     SessionRow {
         digest: digest.into(),
         user: user.into(),
-        role: Role::Operator,
-        org: Some("acme".into()).filter(|_| proof == Proof::Oidc),
+        roles: vec![Role::Operator],
+        organisation,
+        permissions: vec!["provisioning:*:read".into(), "provisioning:*:control".into()],
         proof,
         created_at: at(second),
         seen_at: at(second),
@@ -38,7 +44,7 @@ async fn digests(store: &dyn Whole, user: Option<&str>) -> Vec<String> {
 
 /// One of each proof, with the same name.
 async fn sign_in_three_ways(store: &dyn Whole, name: &str) {
-    for proof in Proof::ALL {
+    for proof in ProofKind::ALL {
         let digest = format!("{name} by {}", proof.as_str());
         store.add_session(&session(&digest, name, proof, 5)).await.unwrap();
     }
@@ -154,7 +160,7 @@ pub(crate) async fn sessions_are_newest_first(store: &dyn Whole) {
     let sessions: Vec<SessionRow> = (0..6)
         .map(|n| {
             let name = if n % 2 == 0 { "ann" } else { "ben" };
-            let proof = Proof::ALL[usize::try_from(n).unwrap() % 3];
+            let proof = ProofKind::ALL[usize::try_from(n).unwrap() % 3];
             session(&format!("digest {n}"), name, proof, 10 + n / 4)
         })
         .collect();
@@ -174,8 +180,38 @@ pub(crate) async fn sessions_are_newest_first(store: &dyn Whole) {
     assert_eq!(store.sessions(None, 100).await.unwrap().len(), 5);
 }
 
+pub(crate) async fn a_session_keeps_all_that_makes_its_principal(store: &dyn Whole) {
+    let named = || Organisation::Named("acme".into());
+    let proofs = [
+        (Proof::Password { digest: "p".into() }, Organisation::Server),
+        (Proof::Token { digest: "t".into() }, Organisation::Server),
+        (Proof::Bearer { expires_at: at(77) }, named()),
+        (Proof::Bearer { expires_at: at(77) }, Organisation::Missing),
+        (Proof::CodeFlow, named()),
+        (Proof::CodeFlow, Organisation::Missing),
+    ];
+    let roles = [vec![], vec![Role::Launcher], vec![Role::Launcher, Role::Reader]];
+    let permissions =
+        [vec![], vec!["provisioning:*:read".to_owned(), "provisioning:pubkey:write".to_owned()]];
+    for (number, (proof, organisation)) in proofs.into_iter().enumerate() {
+        for (kind, roles) in roles.iter().enumerate() {
+            for permissions in &permissions {
+                let row = SessionRow {
+                    proof: proof.clone(),
+                    organisation: organisation.clone(),
+                    roles: roles.clone(),
+                    permissions: permissions.clone(),
+                    ..session(&format!("{number} {kind} {}", permissions.len()), "ann", ProofKind::Oidc, 5)
+                };
+                store.add_session(&row).await.unwrap();
+                assert_eq!(store.find_session(&row.digest).await.unwrap(), Some(row));
+            }
+        }
+    }
+}
+
 pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn Whole) {
-    let [used, other] = ["used", "other"].map(|digest| session(digest, "ann", Proof::Password, 10));
+    let [used, other] = ["used", "other"].map(|digest| session(digest, "ann", ProofKind::Password, 10));
     store.add_session(&used).await.unwrap();
     store.add_session(&other).await.unwrap();
     store.touch_session("used", at(50), at(150)).await.unwrap();
@@ -189,16 +225,16 @@ pub(crate) async fn a_session_that_is_used_is_good_for_longer(store: &dyn Whole)
 pub(crate) async fn two_proofs_with_one_name_are_two_people(store: &dyn Whole) {
     sign_in_three_ways(store, "ann").await;
     sign_in_three_ways(store, "ben").await;
-    store.add_session(&session("again", "ann", Proof::Token, 6)).await.unwrap();
-    assert_eq!(store.remove_sessions("ann", Proof::Token).await.unwrap(), 2);
-    assert_eq!(store.remove_sessions("ann", Proof::Token).await.unwrap(), 0);
+    store.add_session(&session("again", "ann", ProofKind::Token, 6)).await.unwrap();
+    assert_eq!(store.remove_sessions("ann", ProofKind::Token).await.unwrap(), 2);
+    assert_eq!(store.remove_sessions("ann", ProofKind::Token).await.unwrap(), 0);
     assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by password"]);
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
 }
 
 pub(crate) async fn what_has_expired_is_pruned(store: &dyn Whole) {
     for n in 0..5 {
-        store.add_session(&session(&format!("digest {n}"), "ann", Proof::Password, n)).await.unwrap();
+        store.add_session(&session(&format!("digest {n}"), "ann", ProofKind::Password, n)).await.unwrap();
     }
     assert_eq!(store.prune_sessions(at(99)).await.unwrap(), 0);
     assert_eq!(store.prune_sessions(at(102)).await.unwrap(), 3, "good until then, and not at that moment");

@@ -5,7 +5,7 @@ use axum::extract::State;
 use workflows::launch::inventory;
 use workflows::termination;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -23,7 +23,7 @@ use super::wire::{InventoryInstance, Termination};
 )]
 pub(in crate::launch) async fn get_instance(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<InventoryInstance>, Refused> {
     let (launches, engine, who) = (&desk.door.launches, &desk.hall.engine, &principal.requester);

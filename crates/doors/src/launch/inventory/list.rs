@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use workflows::launch::inventory::{self, Item, LIMIT_MAX};
 
 use super::super::launches::wire::{Instance, InstanceDetail};
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::super::{BASE, Desk};
@@ -83,7 +83,7 @@ impl From<Item> for InventoryItem {
 )]
 pub(in crate::launch) async fn list_inventory(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     asked: Asked,
 ) -> Result<Response, Refused> {
     let number = |name: &str| -> Result<Option<i64>, Refused> {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use workflows::termination::{self, Machine};
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
@@ -24,7 +24,7 @@ use super::wire::Termination;
 )]
 pub(in crate::launch) async fn terminate_instance(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<(StatusCode, Json<Termination>), Refused> {
     let machine = termination::find(&desk.hall.engine, &principal.requester, &id).await?;
@@ -35,7 +35,7 @@ pub(in crate::launch) async fn terminate_instance(
 /// Asks for the end of one machine.
 pub(in crate::launch) async fn ask(
     desk: &Counter,
-    principal: &Principal,
+    principal: &TenantPrincipal,
     machine: &Machine,
 ) -> Result<Termination, Refused> {
     let standing = termination::ask(&desk.hall.engine, &principal.requester, machine).await?;

@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use engine::{AskError, Verb as Wish};
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -29,7 +29,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn cancel_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
     asked: Asked,
 ) -> Result<impl IntoResponse, Refused> {
@@ -45,7 +45,7 @@ pub(in crate::launch) async fn cancel_launch(
 /// Asks something of the operation behind a launch.
 pub(super) async fn ask(
     desk: &Desk,
-    principal: &Principal,
+    principal: &TenantPrincipal,
     name: &str,
     found: &Found,
     wish: Wish,

@@ -8,7 +8,7 @@ use workflows::launch::accept;
 use workflows::launch::form::LaunchForm;
 
 use super::super::body::Sent;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
 use super::super::{BASE, Desk};
@@ -33,7 +33,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn create_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     headers: HeaderMap,
     Sent(new): Sent<wire::NewLaunch>,
 ) -> Result<impl IntoResponse, Refused> {

@@ -7,7 +7,7 @@ use engine::Verb as Wish;
 use workflows::launch::profile::Detach;
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -26,7 +26,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn detach_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<Response, Refused> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;

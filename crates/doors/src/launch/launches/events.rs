@@ -11,7 +11,7 @@ use engine::Timestamp;
 use futures_util::stream::{Stream, unfold};
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -38,7 +38,7 @@ const LIFE: Duration = Duration::from_secs(15 * 60);
 )]
 pub(in crate::launch) async fn stream_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<impl IntoResponse, Refused> {
@@ -56,7 +56,7 @@ pub(in crate::launch) async fn stream_launch(
 /// One reader of one launch.
 struct News {
     desk: Desk,
-    principal: Principal,
+    principal: TenantPrincipal,
     name: String,
     watch: Watch,
     /// The number of the last event that was sent.

@@ -10,7 +10,7 @@ use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::{Unreadable, View};
 
 use super::super::Counter;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
 
@@ -35,7 +35,7 @@ impl Found {
 /// The name is an id or a number. What is not there and what belongs to others look the same.
 pub(in crate::launch) async fn find(
     desk: &Counter,
-    principal: &Principal,
+    principal: &TenantPrincipal,
     name: &str,
     verb: Verb,
 ) -> Result<Found, Refused> {
@@ -45,7 +45,11 @@ pub(in crate::launch) async fn find(
     detailed(desk, view).await
 }
 
-async fn row(desk: &Counter, principal: &Principal, name: &str) -> Result<Option<ResourceRow>, Refused> {
+async fn row(
+    desk: &Counter,
+    principal: &TenantPrincipal,
+    name: &str,
+) -> Result<Option<ResourceRow>, Refused> {
     let tenant = principal.requester.tenant();
     let engine = &desk.hall.engine;
     if let Ok(number) = name.parse::<i64>() {

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::super::refused::Refused;
 use super::wait::{answer, look};
@@ -25,7 +25,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn get_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
     asked: Asked,
     headers: HeaderMap,

@@ -10,7 +10,7 @@ use workflows::launch::status::View;
 
 use super::super::Desk;
 use super::super::paging::Paging;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
@@ -30,7 +30,7 @@ const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
 )]
 pub(in crate::launch) async fn list_launches(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     paging: Paging,
     asked: Asked,
 ) -> Result<Json<wire::LaunchList>, Refused> {
@@ -56,7 +56,7 @@ pub(in crate::launch) async fn list_launches(
 
 /// Those whose launches the caller may read, and of these the one that was asked for.
 pub(in crate::launch) fn providers(
-    principal: &Principal,
+    principal: &TenantPrincipal,
     asked: Option<&str>,
 ) -> Result<Vec<String>, Refused> {
     let asked = asked.map(str::parse::<ProviderKind>).transpose();

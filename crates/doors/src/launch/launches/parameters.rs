@@ -7,7 +7,7 @@ use workflows::launch::give;
 
 use super::super::Desk;
 use super::super::body::Sent;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -31,7 +31,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn give_parameters(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
     Sent(new): Sent<wire::NewParameters>,
 ) -> Result<impl IntoResponse, Refused> {

@@ -7,7 +7,7 @@ use engine::Verb as Wish;
 use workflows::launch::status::Stage;
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -26,7 +26,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn retry_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Refused> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
@@ -48,7 +48,7 @@ pub(in crate::launch) async fn retry_launch(
 )]
 pub(in crate::launch) async fn clean_up_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Refused> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;

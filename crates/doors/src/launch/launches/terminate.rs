@@ -10,7 +10,7 @@ use workflows::termination;
 use super::super::Desk;
 use super::super::inventory::terminate;
 use super::super::inventory::wire::Terminations;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -29,7 +29,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn terminate_launch(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Refused> {
     let launch = find(&desk, &principal, &name, Verb::Control).await?.view.record.launch;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::etag::has;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -24,7 +24,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// Looks at a launch until it differs from what the client has, or the client's patience is over.
 pub(in crate::launch) async fn look(
     desk: &Desk,
-    principal: &Principal,
+    principal: &TenantPrincipal,
     name: &str,
     asked: &Asked,
     headers: &HeaderMap,

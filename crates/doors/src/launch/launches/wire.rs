@@ -11,7 +11,7 @@ use workflows::launch::profile::{
 use workflows::launch::pubkeys;
 use workflows::launch::status::{StepView, View};
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::super::{Desk, wire};
@@ -76,7 +76,7 @@ impl NewParameters {
     pub(in crate::launch) async fn form(
         self,
         desk: &Desk,
-        principal: &Principal,
+        principal: &TenantPrincipal,
     ) -> Result<ParametersForm, Refused> {
         let pubkey_id = match (self.pubkey_id, &self.pubkey) {
             (id, None) => id,

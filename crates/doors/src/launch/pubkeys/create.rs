@@ -6,7 +6,7 @@ use axum::response::IntoResponse;
 use workflows::launch::pubkeys;
 
 use super::super::body::Sent;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::{BASE, Desk, wire};
 use crate::audit::about;
@@ -24,7 +24,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn create_pubkey(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Sent(new): Sent<wire::NewPubkey>,
 ) -> Result<impl IntoResponse, Refused> {
     let key = pubkeys::create(&desk.hall.engine, &principal.requester, &new.name, &new.body).await?;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use workflows::launch::pubkeys;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -26,7 +26,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn delete_pubkey(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Number(id): Number,
 ) -> Result<Response, Refused> {
     let launches = &desk.door.launches;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use workflows::launch::pubkeys;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -17,7 +17,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn get_pubkey(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Number(id): Number,
 ) -> Result<Json<wire::Pubkey>, Refused> {
     Ok(Json(pubkeys::get(&desk.hall.engine, &principal.requester, id).await?.into()))

@@ -5,7 +5,7 @@ use axum::extract::State;
 use workflows::launch::pubkeys;
 
 use super::super::paging::Paging;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
 
@@ -22,7 +22,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn list_pubkeys(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     paging: Paging,
 ) -> Result<Json<wire::PubkeyList>, Refused> {
     let (limit, offset) = paging.window();

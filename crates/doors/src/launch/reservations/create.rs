@@ -14,7 +14,7 @@ use super::super::Desk;
 use super::super::body::Sent;
 use super::super::launches::create::idempotency_key;
 use super::super::launches::find::{find, provider};
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -37,7 +37,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn create_reservation(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(kind): Name,
     headers: HeaderMap,
     Sent(new): Sent<wire::NewReservation>,

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::super::Desk;
 use super::super::launches::wait::{answer, look};
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Number};
 use super::super::refused::Refused;
 use super::wire;
@@ -22,7 +22,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn get_reservation(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Number(id): Number,
     asked: Asked,
     headers: HeaderMap,

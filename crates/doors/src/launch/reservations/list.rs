@@ -11,7 +11,7 @@ use super::super::Desk;
 use super::super::launches::find::unreadable;
 use super::super::launches::list::{newest_first, providers};
 use super::super::paging::Paging;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::wire;
@@ -26,7 +26,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn list_reservations(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     paging: Paging,
     asked: Asked,
 ) -> Result<Json<wire::ReservationList>, Refused> {

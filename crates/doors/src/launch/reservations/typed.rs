@@ -5,7 +5,7 @@ use axum::extract::{OriginalUri, State};
 
 use super::super::Desk;
 use super::super::launches::find::{find, provider};
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
@@ -21,7 +21,7 @@ use super::wire;
 )]
 pub(in crate::launch) async fn get_provider_reservation(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Number(id): Number,
     OriginalUri(uri): OriginalUri,
 ) -> Result<Json<wire::ProviderReservation>, Refused> {

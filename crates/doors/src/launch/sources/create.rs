@@ -9,7 +9,7 @@ use workflows::launch::accounts;
 use workflows::launch::cloud::Access;
 
 use super::super::body::Sent;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::refused::Refused;
 use super::super::{BASE, Desk, wire};
 use crate::audit::about;
@@ -28,7 +28,7 @@ use crate::audit::about;
 )]
 pub(in crate::launch) async fn create_source(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Sent(new): Sent<wire::NewSource>,
 ) -> Result<impl IntoResponse, Refused> {
     let new = accounts::NewSource {

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use workflows::launch::accounts;
 
 use super::super::Desk;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 
@@ -24,7 +24,7 @@ use super::super::refused::Refused;
 )]
 pub(in crate::launch) async fn delete_source(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Refused> {
     accounts::delete(&desk.door.launches, &desk.hall.engine, &principal.requester, &id).await?;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use workflows::launch::accounts;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -17,7 +17,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn get_source(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<wire::Source>, Refused> {
     let source = accounts::get(&desk.door.launches, &principal.requester, &id).await?;

@@ -6,7 +6,7 @@ use workflows::launch::cloud::Page;
 use workflows::launch::sources;
 
 use super::super::paging::Paging;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -30,7 +30,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn launch_templates(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
     asked: Asked,
     paging: Paging,

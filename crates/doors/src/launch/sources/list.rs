@@ -5,7 +5,7 @@ use axum::extract::State;
 use workflows::launch::accounts;
 
 use super::super::paging::Paging;
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -22,7 +22,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn list_sources(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     asked: Asked,
     paging: Paging,
 ) -> Result<Json<wire::SourceList>, Refused> {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use workflows::launch::sources;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -23,7 +23,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn source_status(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<StatusCode, Refused> {
     sources::status(&desk.door.launches, &principal.requester, &id).await?;

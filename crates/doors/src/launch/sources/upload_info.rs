@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use workflows::launch::sources;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -23,7 +23,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn upload_info(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
 ) -> Result<Json<wire::UploadInfo>, Refused> {
     Ok(Json(sources::upload_info(&desk.door.launches, &principal.requester, &id).await?.into()))

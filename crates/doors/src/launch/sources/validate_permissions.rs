@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use workflows::launch::sources;
 
-use super::super::principal::Principal;
+use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
@@ -26,7 +26,7 @@ use super::super::{Desk, wire};
 )]
 pub(in crate::launch) async fn validate_permissions(
     State(desk): State<Desk>,
-    principal: Principal,
+    principal: TenantPrincipal,
     Name(id): Name,
     asked: Asked,
 ) -> Result<Json<wire::Validity>, Refused> {

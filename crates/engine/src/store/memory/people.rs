@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::clock::Timestamp;
-use crate::people::{PeopleStore, Proof, SessionRow, UserRow};
+use crate::people::{PeopleStore, ProofKind, SessionRow, UserRow};
 use crate::store::StoreError;
 
 #[derive(Default)]
@@ -18,9 +18,9 @@ impl People {
         self.users.iter_mut().find(|user| user.name == name)
     }
 
-    fn sign_out(&mut self, name: &str, proof: Proof) -> u64 {
+    fn sign_out(&mut self, name: &str, proof: ProofKind) -> u64 {
         let before = self.sessions.len();
-        self.sessions.retain(|session| session.user != name || session.proof != proof);
+        self.sessions.retain(|session| session.user != name || session.proof.kind() != proof);
         (before - self.sessions.len()) as u64
     }
 }
@@ -50,7 +50,7 @@ impl PeopleStore for MemoryStore {
         let Some(found) = people.user(&user.name) else { return Ok(false) };
         (found.role, found.hash) = (user.role, user.hash.clone());
         (found.failures, found.locked_until) = (0, None);
-        people.sign_out(&user.name, Proof::Password);
+        people.sign_out(&user.name, ProofKind::Password);
         Ok(true)
     }
 
@@ -58,7 +58,7 @@ impl PeopleStore for MemoryStore {
         let people = &mut self.tables().people;
         let before = people.users.len();
         people.users.retain(|user| user.name != name);
-        people.sign_out(name, Proof::Password);
+        people.sign_out(name, ProofKind::Password);
         Ok(people.users.len() < before)
     }
 
@@ -122,7 +122,7 @@ impl PeopleStore for MemoryStore {
         Ok(sessions.len() < before)
     }
 
-    async fn remove_sessions(&self, user: &str, proof: Proof) -> Result<u64, StoreError> {
+    async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError> {
         Ok(self.tables().people.sign_out(user, proof))
     }
 
