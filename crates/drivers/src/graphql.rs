@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::secret::{ExposeSecret, SecretString};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, Url};
+use reqwest::{Client, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -52,6 +52,23 @@ struct Complaint {
 #[derive(Deserialize)]
 struct Extensions {
     error_code: Option<Value>,
+    code: Option<Value>,
+}
+
+impl Complaint {
+    /// The server did not carry out anything, because the query or its variables do not fit its schema. Servers tell that
+    /// by the status 422, or by a code that gqlgen and Apollo share.
+    fn is_about_the_query(&self, status: StatusCode) -> bool {
+        let extensions = self.extensions.as_ref();
+        let code = extensions.and_then(|extensions| extensions.code.as_ref()?.as_str());
+        match code {
+            Some(code) => matches!(code, "GRAPHQL_VALIDATION_FAILED" | "GRAPHQL_PARSE_FAILED"),
+            None => {
+                status == StatusCode::UNPROCESSABLE_ENTITY
+                    && extensions.is_none_or(|extensions| extensions.error_code.is_none())
+            }
+        }
+    }
 }
 
 impl Endpoint {
@@ -83,7 +100,7 @@ pub(crate) fn result<T: DeserializeOwned>(
     if let Ok(Reply { errors: Some(errors), .. }) = &reply
         && let Some(first) = errors.first()
     {
-        return Err(complaint(answer.system, first, secrets));
+        return Err(complaint(answer, first, secrets));
     }
     if let Some(throttled) = answer.throttled() {
         return Err(throttled);
@@ -97,7 +114,15 @@ pub(crate) fn result<T: DeserializeOwned>(
     parsed.map(Some).map_err(|_| answer.system.broken("the result has another form than was asked for"))
 }
 
-fn complaint(system: System, complaint: &Complaint, secrets: &[&SecretString]) -> DriverError {
+/// Whether nothing was carried out because the query does not fit the schema of the server.
+pub(crate) fn is_invalid(answer: &Answer) -> bool {
+    let reply = answer.json::<Reply>("GraphQL").ok();
+    let errors = reply.and_then(|reply| reply.errors).unwrap_or_default();
+    errors.first().is_some_and(|first| first.is_about_the_query(answer.status))
+}
+
+fn complaint(answer: &Answer, complaint: &Complaint, secrets: &[&SecretString]) -> DriverError {
+    let system = answer.system;
     let words = match shorten(&without(&complaint.message, secrets)) {
         words if words.is_empty() => "an error without a message".to_owned(),
         words => words,
@@ -105,6 +130,7 @@ fn complaint(system: System, complaint: &Complaint, secrets: &[&SecretString]) -
     let code = complaint.extensions.as_ref().and_then(|extensions| extensions.error_code.as_ref()?.as_u64());
     match code {
         Some(400..=499) => system.refused(words),
+        _ if complaint.is_about_the_query(answer.status) => system.refused(words),
         _ => system.broken(words),
     }
 }
@@ -138,7 +164,6 @@ fn without(text: &str, secrets: &[&SecretString]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use reqwest::StatusCode;
     use reqwest::header::RETRY_AFTER;
 
     use super::*;
@@ -174,12 +199,17 @@ mod tests {
                 let code = format!(r#"{{"error_code":{code}}}"#);
                 assert_eq!(error(status, Some("7"), &body(&code)), "far refused: no", "{status} {code}");
             }
-            for code in ["500", "501", "502", "399", "-1", "4e99", "\"400\"", "null", "[400]"] {
+            for code in ["500", "501", "502", "399", "-1", "4e99", "\"400\"", "[400]"] {
                 let code = format!(r#"{{"error_code":{code}}}"#);
                 assert_eq!(error(status, Some("7"), &body(&code)), "far is broken: no", "{status} {code}");
             }
-            for extensions in ["{}", "null"] {
-                assert_eq!(error(status, Some("7"), &body(extensions)), "far is broken: no");
+            for extensions in ["{}", "null", r#"{"error_code":null}"#] {
+                let expect = if status == 422 { "far refused: no" } else { "far is broken: no" };
+                assert_eq!(error(status, Some("7"), &body(extensions)), expect, "{status}");
+            }
+            for code in ["GRAPHQL_VALIDATION_FAILED", "GRAPHQL_PARSE_FAILED"] {
+                let code = format!(r#"{{"code":"{code}"}}"#);
+                assert_eq!(error(status, Some("7"), &body(&code)), "far refused: no", "{status} {code}");
             }
         }
         let partial = r#"{"data":{"result":"op-1"},"errors":[{"message":"no"},{"message":"second"}]}"#;

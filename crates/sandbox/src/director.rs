@@ -273,10 +273,13 @@ impl Root for Director {
     }
 }
 
+/// It was the same in all years.
+const DIALECT: u16 = 2020;
+
 pub(crate) fn routes(world: &World) -> Router {
     let gate = Gate { system: System::Director, faults: Arc::clone(&world.faults) };
     let director: Arc<dyn Root> = world.director.clone();
-    let schema = graphql::schema(include_str!("../schema/director.graphql"), &director);
+    let schema = graphql::schema(include_str!("../schema/director.graphql"), DIALECT, &director);
     let calls = Router::new()
         .route("/director/graphql", post(call))
         .route_layer(middleware::from_fn_with_state(gate, faults::strike))

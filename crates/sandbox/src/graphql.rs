@@ -11,10 +11,10 @@ use async_graphql::dynamic::{
     SchemaBuilder, TypeRef, Union,
 };
 use async_graphql::parser::types::{
-    BaseType, FieldDefinition, InputValueDefinition, ObjectType, Type, TypeDefinition, TypeKind,
-    TypeSystemDefinition,
+    BaseType, ConstDirective, FieldDefinition, InputValueDefinition, ObjectType, Type, TypeDefinition,
+    TypeKind, TypeSystemDefinition,
 };
-use async_graphql::{Error, ErrorExtensions, Request, Value};
+use async_graphql::{Error, ErrorExtensions, Positioned, Request, Value};
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -67,10 +67,10 @@ pub(crate) trait Root: Send + Sync + 'static {
     fn answer(&self, field: &str, arguments: Arguments, caller: &Caller) -> Result<JsonValue, Refused>;
 }
 
-/// Builds the schema once; a mistake in it is a mistake in this crate.
-pub(crate) fn schema(language: &str, root: &Arc<dyn Root>) -> Schema {
+/// Builds the schema once, with what it has in a dialect; a mistake in it is a mistake in this crate.
+pub(crate) fn schema(language: &str, dialect: u16, root: &Arc<dyn Root>) -> Schema {
     let document = async_graphql::parser::parse_schema(language).expect("the schema is part of this crate");
-    let types: Vec<TypeDefinition> = document
+    let mut types: Vec<TypeDefinition> = document
         .definitions
         .into_iter()
         .filter_map(|definition| match definition {
@@ -78,6 +78,7 @@ pub(crate) fn schema(language: &str, root: &Arc<dyn Root>) -> Schema {
             TypeSystemDefinition::Schema(_) | TypeSystemDefinition::Directive(_) => None,
         })
         .collect();
+    keep_dialect(&mut types, dialect);
     let shapes: HashMap<String, Shape> =
         types.iter().map(|definition| (definition.name.node.to_string(), Shape::of(definition))).collect();
     let builder = Schema::build("Query", Some("Mutation"), None)
@@ -88,6 +89,34 @@ pub(crate) fn schema(language: &str, root: &Arc<dyn Root>) -> Schema {
         .fold(builder, |builder, definition| register(builder, definition, &shapes, root))
         .finish()
         .expect("the types of the schema fit together")
+}
+
+/// Removes what a dialect does not have, by the directives `since` and `until`.
+fn keep_dialect(types: &mut Vec<TypeDefinition>, dialect: u16) {
+    types.retain(|definition| is_in(&definition.directives, dialect));
+    let names: Vec<String> = types.iter().map(|definition| definition.name.node.to_string()).collect();
+    for definition in types {
+        match &mut definition.kind {
+            TypeKind::Object(kind) => kind.fields.retain(|field| is_in(&field.node.directives, dialect)),
+            TypeKind::InputObject(kind) => kind.fields.retain(|field| is_in(&field.node.directives, dialect)),
+            TypeKind::Enum(kind) => kind.values.retain(|value| is_in(&value.node.directives, dialect)),
+            TypeKind::Union(kind) => {
+                kind.members.retain(|member| names.iter().any(|name| *name == *member.node));
+            }
+            TypeKind::Scalar | TypeKind::Interface(_) => {}
+        }
+    }
+}
+
+fn is_in(directives: &[Positioned<ConstDirective>], dialect: u16) -> bool {
+    directives.iter().all(|directive| {
+        let year = directive.node.get_argument("dialect").map(|year| to_json(&year.node));
+        let year = year.and_then(|year| year.as_u64()).expect("since and until name a dialect");
+        match directive.node.name.node.as_str() {
+            "since" => u64::from(dialect) >= year,
+            _ => u64::from(dialect) <= year,
+        }
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

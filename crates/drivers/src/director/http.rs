@@ -10,7 +10,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::queries::{runtime, runtimes, set_runtime_label};
+use super::queries::{RUNTIME, RUNTIMES, SET_RUNTIME_LABEL};
 use super::token::{ClientCredentials, TokenSource};
 use super::types::{PageBody, RuntimeBody};
 use super::{Director, DirectorRuntime, SYSTEM};
@@ -83,7 +83,7 @@ impl HttpDirector {
 #[async_trait]
 impl Director for HttpDirector {
     async fn runtime(&self, tenant: &str, id: &str) -> Result<Option<DirectorRuntime>, DriverError> {
-        let found = self.ask::<RuntimeBody>(tenant, runtime::QUERY, json!({ "id": id })).await?;
+        let found = self.ask::<RuntimeBody>(tenant, RUNTIME, json!({ "id": id })).await?;
         found.map(DirectorRuntime::try_from).transpose()
     }
 
@@ -103,7 +103,7 @@ impl Director for HttpDirector {
             if !after.is_null() {
                 variables["after"] = after;
             }
-            let page = self.ask::<PageBody>(tenant, runtimes::QUERY, variables).await?;
+            let page = self.ask::<PageBody>(tenant, RUNTIMES, variables).await?;
             let page = page.ok_or_else(|| SYSTEM.broken("it answered no page of runtimes and no error"))?;
             for runtime in page.data {
                 found.push(runtime.try_into()?);
@@ -131,7 +131,7 @@ impl Director for HttpDirector {
         value: &str,
     ) -> Result<(), DriverError> {
         let variables = json!({ "id": runtime_id, "key": key, "value": value });
-        let set = self.ask::<IgnoredAny>(tenant, set_runtime_label::QUERY, variables).await?;
+        let set = self.ask::<IgnoredAny>(tenant, SET_RUNTIME_LABEL, variables).await?;
         set.map(|_| ()).ok_or_else(|| SYSTEM.broken("it answered no label and no error"))
     }
 }

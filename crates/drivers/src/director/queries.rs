@@ -1,24 +1,11 @@
-//! The queries to the director. The derive checks every one against the committed schema when it is compiled.
+//! The queries to the director. Every root field is called `result`.
 
-use graphql_client::GraphQLQuery;
-use serde_json::Value;
+pub(super) const RUNTIME: &str =
+    "query($id: ID!) { result: runtime(id: $id) { id name labels status { condition } } }";
 
-// The names that the generated code looks for: the schema's scalars.
-type Any = Value;
-type Labels = Value;
-type PageCursor = String;
+pub(super) const RUNTIMES: &str = "query($key: String!, $query: String!, $first: Int!, $after: PageCursor) { \
+     result: runtimes(filter: [{ key: $key, query: $query }], first: $first, after: $after) { \
+     data { id name labels status { condition } } pageInfo { endCursor hasNextPage } totalCount } }";
 
-macro_rules! queries {
-    ($($name:ident from $path:tt;)*) => {$(
-        #[derive(GraphQLQuery)]
-        #[graphql(schema_path = "schema/director.graphql", query_path = $path)]
-        #[expect(dead_code, reason = "it is only the place where the derive puts its module")]
-        pub(super) struct $name;
-    )*};
-}
-
-queries! {
-    Runtime from "src/director/runtime.graphql";
-    Runtimes from "src/director/runtimes.graphql";
-    SetRuntimeLabel from "src/director/set_runtime_label.graphql";
-}
+pub(super) const SET_RUNTIME_LABEL: &str = "mutation($id: ID!, $key: String!, $value: Any!) { \
+     result: setRuntimeLabel(runtimeID: $id, key: $key, value: $value) { key value } }";

@@ -40,9 +40,6 @@ pub struct GardenerConfigInput {
     pub enable_kubernetes_version_auto_update: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enable_machine_image_version_auto_update: Option<bool>,
-    /// Unknown to provisioners of 2023.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow_privileged_containers: Option<bool>,
     pub provider_specific_config: ProviderSpecificInput,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oidc_config: Option<OidcConfigInput>,
@@ -137,19 +134,12 @@ pub struct AzureZoneInput {
     pub cidr: String,
 }
 
-/// Provisioners of 2020 know one zone in the fields beside `aws_zones`, later ones only `aws_zones`.
+/// A provisioner of 2020 gets the first of the zones, in the fields that it has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AwsConfigInput {
     pub vpc_cidr: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub zone: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub public_cidr: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub internal_cidr: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aws_zones: Option<Vec<AwsZoneInput>>,
+    pub aws_zones: Vec<AwsZoneInput>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,9 +3,12 @@
 //! It knows no tokens of ours: two equal calls of `provision_runtime` make two runtimes. A step finds what an
 //! earlier try made through the director, by the label that it gave the runtime.
 
+mod dialect;
+mod fit;
 mod gardener;
 mod http;
 mod queries;
+mod schema;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -13,6 +16,7 @@ mod types;
 
 use async_trait::async_trait;
 
+pub use self::dialect::Dialect;
 pub use self::gardener::{
     AwsConfigInput, AwsZoneInput, AzureConfigInput, AzureZoneInput, DnsConfigInput, DnsProviderInput,
     GardenerConfigInput, GardenerUpgradeInput, GcpConfigInput, OidcConfigInput, OpenStackConfigInput,

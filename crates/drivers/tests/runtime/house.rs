@@ -192,7 +192,6 @@ fn gardener(provider_specific_config: ProviderSpecificInput) -> GardenerConfigIn
         max_unavailable: 1,
         enable_kubernetes_version_auto_update: None,
         enable_machine_image_version_auto_update: None,
-        allow_privileged_containers: None,
         provider_specific_config,
         oidc_config: None,
         dns_config: None,

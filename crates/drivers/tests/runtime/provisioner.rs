@@ -7,13 +7,18 @@ use axum::response::IntoResponse;
 use drivers::DriverError;
 use drivers::director::Director;
 use drivers::provisioner::{
-    Caller, GardenerUpgradeInput, HttpProvisioner, OperationState, OperationType, Provisioner,
+    Caller, Dialect, GardenerUpgradeInput, HttpProvisioner, OperationState, OperationType, Provisioner,
     UpgradeRuntimeInput, UpgradeShootInput, provision_runtime_query,
 };
 use engine::secret::ExposeSecret;
 use serde_json::{Value, json};
 
 use crate::house::{CALLER, FarSide, House, TIMEOUT, runtime};
+
+/// For servers that answer everything in the same way.
+fn of_2022(url: &str) -> HttpProvisioner {
+    HttpProvisioner::new(url, TIMEOUT).unwrap().with_dialect(Some(Dialect::Of2022))
+}
 
 #[tokio::test]
 async fn a_runtime_is_made_changed_and_taken_down() {
@@ -153,7 +158,7 @@ async fn faults_come_back_sorted() {
 #[tokio::test]
 async fn a_lost_answer_is_found_again_through_the_director() {
     let house = House::new().await;
-    house.arm("provisioner", json!({"kind": "drop_after"})).await;
+    house.arm("provisioner", json!({"kind": "drop_after", "about": "provisionRuntime"})).await;
     let error = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error:?}");
     let found = house.director.runtimes_by_label("ga-1", "broker_instance_id", "i-1").await.unwrap();
@@ -171,7 +176,7 @@ async fn a_lost_answer_is_found_again_through_the_director() {
 #[tokio::test]
 async fn the_wire_is_what_the_protocol_says() {
     let far_side = FarSide::start(|_| Json(json!({"data": {"result": "op-1"}})).into_response()).await;
-    let provisioner = HttpProvisioner::new(&format!("{}/deep/graphql", far_side.url), TIMEOUT).unwrap();
+    let provisioner = of_2022(&format!("{}/deep/graphql", far_side.url));
     provisioner.deprovision_runtime(CALLER, "rt-\"1").await.unwrap();
     let input = runtime("i-1");
     let nobody = Caller { tenant: "ga-1", sub_account: None };
@@ -203,7 +208,7 @@ async fn a_far_side_that_quotes_its_input_does_not_get_secrets_into_our_errors()
         let message = message.split_once("kymaConfig").unwrap().1.to_owned();
         Json(json!({"errors": [{"message": message, "extensions": {"error_code": 400}}]})).into_response()
     });
-    let provisioner = HttpProvisioner::new(&far_side.await.url, TIMEOUT).unwrap();
+    let provisioner = of_2022(&far_side.await.url);
     let input = runtime("i-1");
     let upgrade = UpgradeRuntimeInput { kyma_config: input.kyma_config.clone().unwrap() };
     for error in [
@@ -220,12 +225,12 @@ async fn a_far_side_that_quotes_its_input_does_not_get_secrets_into_our_errors()
 async fn nothing_is_no_answer_and_too_much_is_none_either() {
     for body in [r#"{"data":{"result":null}}"#, r#"{"data":null}"#, "{}"] {
         let far_side = FarSide::start(move |_| body.into_response()).await;
-        let provisioner = HttpProvisioner::new(&far_side.url, TIMEOUT).unwrap();
+        let provisioner = of_2022(&far_side.url);
         let error = provisioner.runtime_status(CALLER, "rt-1").await.unwrap_err();
         assert_eq!(error.to_string(), "provisioner is broken: it answered nothing and no error", "{body}");
     }
     let long = FarSide::start(|_| "x".repeat(5 * 1024 * 1024).into_response()).await;
-    let provisioner = HttpProvisioner::new(&long.url, TIMEOUT).unwrap();
+    let provisioner = of_2022(&long.url);
     let error = provisioner.runtime_status(CALLER, "rt-1").await.unwrap_err();
     assert_eq!(error.to_string(), "provisioner is broken: the answer is longer than 4194304 bytes");
 }

@@ -76,7 +76,8 @@ pub(super) fn provisioner(
     match own.or_else(|| sandbox.map(|url| format!("{url}/provisioner/graphql"))) {
         Some(url) => {
             let provisioner = HttpProvisioner::new(&url, config.timeout.get());
-            Ok(Arc::new(provisioner.context("cannot use the Provisioner")?))
+            let provisioner = provisioner.context("cannot use the Provisioner")?;
+            Ok(Arc::new(provisioner.with_dialect(config.dialect)))
         }
         None => Ok(Arc::new(NobodyProvisions)),
     }

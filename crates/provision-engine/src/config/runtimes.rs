@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use drivers::provisioner::Dialect;
+
 use super::{HttpUrl, Period, Reader};
 
 #[derive(Debug, Clone)]
@@ -43,6 +45,8 @@ pub(crate) struct Login {
 pub(crate) struct Provisioner {
     pub(crate) url: Option<HttpUrl>,
     pub(crate) timeout: Period,
+    /// `None` asks the Provisioner.
+    pub(crate) dialect: Option<Dialect>,
 }
 
 #[derive(Debug, Clone)]
@@ -125,6 +129,7 @@ impl Reader<'_> {
         Provisioner {
             url: self.get("drivers.provisioner.url"),
             timeout: self.get("drivers.provisioner.timeout"),
+            dialect: self.get::<String>("drivers.provisioner.dialect").parse().ok(),
         }
     }
 

@@ -208,6 +208,9 @@ const SETTINGS: &[Setting] = &[
         "Where the Runtime Provisioner listens, with its path, usually `/graphql`."),
     set("drivers.provisioner.timeout", Is("30s"), Kind::Time(Period::millis(10), HOUR),
         "How long one call to the Provisioner may be silent; a whole call ends after twice that."),
+    set("drivers.provisioner.dialect", Is("auto"), Kind::OneOf(&["auto", "2020", "2021", "2022"]),
+        "Which schema the Provisioner has, by the first year of it. With `auto` the server asks the Provisioner for its \
+         schema; name the year where introspection is turned off there."),
     set("drivers.director.url", Nothing, Kind::Url,
         "Where the Director listens, with its path. It knows which runtimes exist: with it, a runtime whose making \
          had no answer is found again."),

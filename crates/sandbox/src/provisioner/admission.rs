@@ -6,8 +6,8 @@ use crate::graphql::Refused;
 
 const AGENT: &str = "compass-runtime-agent";
 
-/// `is_kyma_optional` is how later years see it: no Kyma configuration makes a cluster without Kyma.
-pub(super) fn provision(config: &Value, is_kyma_optional: bool) -> Result<(), Refused> {
+/// Without a configuration of Kyma, where the schema allows that, a cluster without Kyma is made.
+pub(super) fn provision(config: &Value) -> Result<(), Refused> {
     // The GraphQL library takes a text where an input object is meant.
     for path in ["/clusterConfig", "/clusterConfig/gardenerConfig"] {
         if !config.pointer(path).is_some_and(Value::is_object) {
@@ -21,7 +21,7 @@ pub(super) fn provision(config: &Value, is_kyma_optional: bool) -> Result<(), Re
             "cannot provision a runtime without its input: runtimeInput is missing",
         ));
     }
-    if config["kymaConfig"].is_null() && is_kyma_optional {
+    if config["kymaConfig"].is_null() {
         return Ok(());
     }
     kyma(&config["kymaConfig"])

@@ -36,7 +36,7 @@ impl Root for Provisioner {
 impl Provisioner {
     fn provision(&self, config: &Value, caller: &Caller) -> Result<Value, Refused> {
         let mut runtimes = self.settled();
-        admission::provision(config, runtimes.script.kyma_optional)?;
+        admission::provision(config)?;
         let input = &config["runtimeInput"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let subject = Subject {

@@ -4,6 +4,7 @@
 
 mod admission;
 mod calls;
+mod dialect;
 mod failures;
 mod inspect;
 mod operation;
@@ -20,6 +21,7 @@ use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 
+use self::dialect::Dialect;
 use self::failures::Failure;
 use self::runtimes::{Runtime, Runtimes, Script, Witness};
 use crate::World;
@@ -89,13 +91,15 @@ impl Witness for Provisioner {
 pub(crate) fn routes(world: &World) -> Router {
     let gate = Gate { system: System::Provisioner, faults: Arc::clone(&world.faults) };
     let provisioner: Arc<dyn Root> = world.provisioner.clone();
-    let schema = graphql::schema(include_str!("../../schema/provisioner.graphql"), &provisioner);
+    let language = include_str!("../../schema/provisioner.graphql");
+    let schemas = Dialect::ALL.map(|dialect| graphql::schema(language, dialect.year(), &provisioner));
+    let server = Server { provisioner: Arc::clone(&world.provisioner), schemas: Arc::new(schemas) };
     let calls = Router::new()
         .route("/provisioner/graphql", post(call))
         .route("/provisioner/healthz", get(|| async { Json(json!({"status": "ok"})) }))
         .route_layer(middleware::from_fn_with_state(gate, faults::strike))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
-        .with_state(schema);
+        .with_state(server);
     let control = Router::new()
         .route("/provisioner/script", put(set_script).get(show_script))
         .route("/provisioner/failures", post(add_failure).get(list_failures).delete(clear_failures))
@@ -105,8 +109,16 @@ pub(crate) fn routes(world: &World) -> Router {
     calls.merge(control)
 }
 
-async fn call(State(schema): State<Schema>, headers: HeaderMap, body: Bytes) -> Response {
-    graphql::execute(&schema, Caller::of(&headers), &body).await
+/// The calls, in the dialect that the script names.
+#[derive(Clone)]
+struct Server {
+    provisioner: Arc<Provisioner>,
+    schemas: Arc<[Schema; Dialect::ALL.len()]>,
+}
+
+async fn call(State(server): State<Server>, headers: HeaderMap, body: Bytes) -> Response {
+    let dialect = server.provisioner.settled().script.dialect;
+    graphql::execute(&server.schemas[dialect as usize], Caller::of(&headers), &body).await
 }
 
 async fn set_script(

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::dialect::Dialect;
 use super::failures::{Failures, Subject};
 use super::operation::{LastError, Operation, OperationKind};
 use crate::graphql::{Caller, Refused};
@@ -25,8 +26,7 @@ pub(super) struct Script {
     pub(super) provision_ms: u64,
     pub(super) deprovision_ms: u64,
     pub(super) upgrade_ms: u64,
-    /// A request without Kyma makes a cluster without Kyma, as since 2022.
-    pub(super) kyma_optional: bool,
+    pub(super) dialect: Dialect,
 }
 
 impl Script {

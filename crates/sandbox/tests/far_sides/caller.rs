@@ -127,7 +127,7 @@ pub(crate) fn config(instance_id: &str) -> Value {
             "labels": {"broker_instance_id": instance_id, "global_subaccount_id": "sa-1"},
         },
         "clusterConfig": {"gardenerConfig": {
-            "kubernetesVersion": "1.16.9", "volumeSizeGB": 50, "machineType": "Standard_D8_v3",
+            "name": "", "kubernetesVersion": "1.16.9", "volumeSizeGB": 50, "machineType": "Standard_D8_v3",
             "region": "westeurope", "provider": "azure", "purpose": "development",
             "diskType": "Standard_LRS", "targetSecret": "s", "workerCidr": "10.250.0.0/19",
             "autoScalerMin": 3, "autoScalerMax": 10, "maxSurge": 4, "maxUnavailable": 1,

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::caller::{Caller, PROVISION, config, only_error};
+use crate::caller::{Caller, PROVISION, config};
 
 /// As the original client writes it: everything in the text, commas at the end, keys without quotes.
 const INLINE: &str = r#"mutation {
@@ -35,6 +35,7 @@ const INLINE: &str = r#"mutation {
 #[tokio::test]
 async fn the_text_form_of_the_original_client_is_understood() {
     let caller = Caller::new().await;
+    caller.script(json!({"dialect": "2020"})).await;
     let response = caller
         .request(Method::POST, "/provisioner/graphql")
         .header("tenant", "ga-1")
@@ -82,6 +83,7 @@ async fn the_text_form_of_the_original_client_is_understood() {
     );
     let end = format!("mutation {{ result: deprovisionRuntime(id: \"{runtime_id}\") }}");
     let operation = caller.result(&end, json!({})).await;
+    caller.script(json!({})).await;
     let ended = caller.status(&operation).await;
     assert_eq!(
         (&ended["operation"], &ended["state"], &ended["message"]),
@@ -203,7 +205,7 @@ async fn the_status_of_a_runtime_is_its_configuration_and_its_last_operation() {
     assert_eq!(
         configuration["clusterConfig"],
         json!({
-            "name": null, "region": "westeurope", "machineType": "Standard_D8_v3", "autoScalerMax": 10,
+            "name": "", "region": "westeurope", "machineType": "Standard_D8_v3", "autoScalerMax": 10,
             "oidcConfig": null, "providerSpecificConfig": {
                 "__typename": "AzureProviderConfig", "vnetCidr": "10.250.0.0/19", "zones": ["1", "2"]},
         })
@@ -287,14 +289,67 @@ async fn secret_values_are_shown_only_on_demand() {
 async fn a_later_provisioner_makes_clusters_without_kyma() {
     let caller = Caller::new().await;
     let mut bare = config("i-1");
-    bare["kymaConfig"].take();
-    let refused = only_error(&caller.call(PROVISION, json!({"config": bare})).await);
-    assert_eq!(refused.1, 400);
-    caller.script(json!({"kyma_optional": true})).await;
+    bare.as_object_mut().unwrap().remove("kymaConfig");
+    for dialect in ["2020", "2021"] {
+        caller.script(json!({"dialect": dialect})).await;
+        let answer = caller.try_call(PROVISION, json!({"config": bare})).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY, "{dialect}");
+    }
+    caller.script(json!({"dialect": "2022"})).await;
     let answer = caller.provision(&bare).await;
     assert_eq!(answer["operation"], "ProvisionNoInstall");
     let operation = caller.deprovision(answer["runtimeID"].as_str().unwrap()).await;
     assert_eq!(caller.status(&operation).await["operation"], "DeprovisionNoInstall");
+}
+
+/// What the schemas of these years have and require, one fact for each kind of difference.
+#[tokio::test]
+async fn every_dialect_has_the_fields_of_its_years() {
+    let caller = Caller::new().await;
+    let status = "{ result: runtimeOperationStatus(id: \"x\") { id lastError { reason } } }";
+    let shoot = "mutation { result: upgradeShoot(id: \"x\", config: {gardenerConfig: {}}) { id } }";
+    let with = |change: fn(&mut Value)| {
+        let mut config = config("i-1");
+        change(&mut config["clusterConfig"]["gardenerConfig"]);
+        json!({ "config": config })
+    };
+    let without = |field: &'static str| {
+        let mut config = config("i-1");
+        config["clusterConfig"]["gardenerConfig"].as_object_mut().unwrap().remove(field);
+        json!({ "config": config })
+    };
+    let aws = |config: Value| {
+        let mut input = without("name");
+        input["config"]["clusterConfig"]["gardenerConfig"]["providerSpecificConfig"] =
+            json!({ "awsConfig": config });
+        input
+    };
+    let one = aws(json!({"vpcCidr": "v", "zone": "a", "publicCidr": "p", "internalCidr": "i"}));
+    let named = |mut input: Value| {
+        input["config"]["clusterConfig"]["gardenerConfig"]["name"] = json!("c-1");
+        input
+    };
+    let zone = json!({"name": "a", "publicCidr": "p", "internalCidr": "i", "workerCidr": "w"});
+    let many = named(aws(json!({"vpcCidr": "v", "awsZones": [zone]})));
+    let cases = [
+        (status, json!({}), [false, false, true], "lastError"),
+        (shoot, json!({}), [false, true, true], "upgradeShoot"),
+        (PROVISION, with(|_| ()), [false, true, true], "the name of a cluster is known"),
+        (PROVISION, without("name"), [true, false, false], "the name of a cluster is required"),
+        (PROVISION, one, [true, false, false], "one zone of AWS"),
+        (PROVISION, many, [false, true, true], "zones of AWS"),
+        (PROVISION, without("volumeSizeGB"), [false, true, true], "the size of the volume is optional"),
+        (PROVISION, with(|input| input["euAccess"] = json!(true)), [false, false, true], "euAccess"),
+        (PROVISION, with(|input| input["oidcConfig"] = json!(null)), [false, true, true], "oidcConfig"),
+    ];
+    for (at, dialect) in ["2020", "2021", "2022"].into_iter().enumerate() {
+        caller.script(json!({ "dialect": dialect })).await;
+        for (query, variables, expected, what) in &cases {
+            let status = caller.try_call(query, variables.clone()).await.unwrap().status();
+            // What fits the schema is executed, whatever comes of it.
+            assert_eq!(status == StatusCode::OK, expected[at], "{what} in {dialect}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -37,7 +37,6 @@ async fn a_call_without_a_tenant_is_refused_with_its_class() {
 async fn requests_that_break_a_rule_make_nothing() {
     let caller = Caller::new().await;
     let cases = [
-        ("/kymaConfig", json!(null), "kymaConfig is missing"),
         ("/runtimeInput", json!("text"), "runtimeInput is missing"),
         ("/clusterConfig", json!("text"), "clusterConfig must be an object"),
         ("/clusterConfig/gardenerConfig", json!(7), "gardenerConfig must be an object"),
@@ -228,7 +227,7 @@ async fn nonsense_in_scripts_is_refused() {
     for (method, path, body) in cases {
         assert_eq!(caller.send(method, path, body.clone()).await, StatusCode::BAD_REQUEST, "{path} {body}");
     }
-    let script = json!({"provision_ms": 0, "deprovision_ms": 0, "upgrade_ms": 0, "kyma_optional": false});
+    let script = json!({"provision_ms": 0, "deprovision_ms": 0, "upgrade_ms": 0, "dialect": "2022"});
     assert_eq!(caller.get("/provisioner/script").await, script);
     assert_eq!(caller.get("/provisioner/failures").await, json!({"failures": []}));
 }

@@ -133,7 +133,6 @@ fn gardener(from: &Ingredients<'_>) -> GardenerConfigInput {
         max_unavailable: parameters.max_unavailable.unwrap_or(defaults.max_unavailable),
         enable_kubernetes_version_auto_update: None,
         enable_machine_image_version_auto_update: None,
-        allow_privileged_containers: None,
         provider_specific_config: specific(from),
         oidc_config: parameters.oidc.as_ref().map(oidc),
         dns_config: None,
@@ -171,8 +170,7 @@ fn specific(from: &Ingredients<'_>) -> ProviderSpecificInput {
             });
             ProviderSpecificInput::Aws(AwsConfigInput {
                 vpc_cidr: "10.250.0.0/16".into(),
-                aws_zones: Some(zones.collect()),
-                ..AwsConfigInput::default()
+                aws_zones: zones.collect(),
             })
         }
         Provider::Openstack => ProviderSpecificInput::OpenStack(OpenStackConfigInput {

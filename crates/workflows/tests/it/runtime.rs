@@ -75,13 +75,43 @@ async fn a_runtime_comes_with_its_kubeconfig_dashboard_and_overrides() {
 }
 
 #[tokio::test]
+async fn a_runtime_lives_on_a_provisioner_of_every_dialect() {
+    for dialect in ["2020", "2021", "2022"] {
+        let trial = on_trial().await;
+        trial.world.put("/provisioner/script", &json!({ "dialect": dialect })).await;
+        let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+        let builder =
+            builder.workflow(provision::plan(&trial.drivers)).workflow(update::plan(&trial.drivers));
+        let house = House::open(builder.workflow(deprovision::plan(&trial.drivers)), None).await;
+        let (_, ended) = provisioned(&trial, &house).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{dialect} {:?}", ended.memory.last_error);
+
+        let resource = trial.resource().unwrap();
+        let params = json!({"instance_id": trial.instance_id(), "parameters": {"autoScalerMax": 7}});
+        let id = house.submit("runtime.update", Some(&resource), params).await;
+        let ended = house.finished(id).await;
+        // The Provisioners of 2020 cannot change a cluster, and the update says so.
+        let said = format!("{:?}", ended.memory.last_error);
+        let expected = if dialect == "2020" { Phase::Failed } else { Phase::Succeeded };
+        assert_eq!(ended.shown.summary.phase, expected, "{dialect} {said}");
+        assert_eq!(said.contains("no upgradeShoot"), dialect == "2020", "{said}");
+
+        let params = json!({"instance_id": trial.instance_id()});
+        let id = house.submit("runtime.deprovision", Some(&resource), params).await;
+        let ended = house.finished(id).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{dialect} {:?}", ended.memory.last_error);
+        assert_eq!(trial.world.standing_of("runtime").await, Vec::<String>::new(), "{dialect}");
+    }
+}
+
+#[tokio::test]
 async fn trouble_of_every_kind_makes_one_runtime() {
     for (fault, least_retries) in [
-        (json!({"system": "provisioner", "kind": "drop_after", "times": 1}), 1),
+        (json!({"system": "provisioner", "kind": "drop_after", "about": "provisionRuntime"}), 1),
         (json!({"system": "provisioner", "kind": "error", "status": 500, "times": 2}), 2),
         (json!({"system": "provisioner", "kind": "garbage", "times": 1}), 1),
         (json!({"system": "provisioner", "kind": "drop_before", "times": 1}), 1),
-        (json!({"system": "provisioner", "kind": "drop_after", "times": 3}), 1),
+        (json!({"system": "provisioner", "kind": "drop_after", "about": "provisionRuntime", "times": 3}), 1),
         (json!({"system": "director", "kind": "error", "status": 503, "times": 1}), 1),
     ] {
         let trial = on_trial().await;
@@ -156,7 +186,10 @@ async fn without_a_director_an_operator_decides() {
     for (answer, made) in [(json!({"create": true}), 2), (json!({"runtime_id": "?"}), 1)] {
         let mut trial = on_trial().await;
         trial.drivers.director = None;
-        trial.world.fault(&json!({"system": "provisioner", "kind": "drop_after", "times": 1})).await;
+        trial
+            .world
+            .fault(&json!({"system": "provisioner", "kind": "drop_after", "about": "provisionRuntime"}))
+            .await;
         let house = trial.house().await;
         trial.prepare(&house.engine).await;
         let id = house.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;
@@ -183,7 +216,10 @@ async fn without_a_director_the_policy_may_say_create_again() {
     trial.drivers.director = None;
     let runtimes = Arc::make_mut(&mut trial.drivers.runtimes);
     runtimes.unknown_outcome = UnknownOutcome::CreateAgain;
-    trial.world.fault(&json!({"system": "provisioner", "kind": "drop_after", "times": 1})).await;
+    trial
+        .world
+        .fault(&json!({"system": "provisioner", "kind": "drop_after", "about": "provisionRuntime"}))
+        .await;
     let house = trial.house().await;
     let (_, ended) = provisioned(&trial, &house).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);

@@ -103,7 +103,7 @@ async fn runtime(drivers: &Drivers, instance_id: &str) -> String {
 /// The least that a Provisioner accepts.
 fn smallest(instance_id: &str) -> ProvisionRuntimeInput {
     let gardener_config = GardenerConfigInput {
-        name: None,
+        name: Some("c-1".into()),
         kubernetes_version: "1.21.5".into(),
         volume_size_gb: None,
         machine_type: "Standard_D8_v3".into(),
@@ -125,7 +125,6 @@ fn smallest(instance_id: &str) -> ProvisionRuntimeInput {
         max_unavailable: 1,
         enable_kubernetes_version_auto_update: None,
         enable_machine_image_version_auto_update: None,
-        allow_privileged_containers: None,
         provider_specific_config: ProviderSpecificInput::Azure(AzureConfigInput {
             vnet_cidr: "10.250.0.0/19".into(),
             ..AzureConfigInput::default()

@@ -44,6 +44,11 @@ impl World {
         assert!(answer.status().is_success(), "{path}: {}", answer.text().await.unwrap());
     }
 
+    pub(crate) async fn put(&self, path: &str, body: &Value) {
+        let request = reqwest::Client::new().put(format!("{}{path}", self.sandbox.url())).json(body);
+        request.send().await.unwrap().error_for_status().unwrap();
+    }
+
     pub(crate) async fn fault(&self, fault: &Value) {
         self.post("/faults", fault).await;
     }
