@@ -4,7 +4,7 @@
 use engine::store::StoreError;
 use engine::{AccessStore, PeopleStore};
 
-use crate::auth::Caller;
+use crate::principal::Principal;
 use crate::code::Code;
 use crate::problem::Problem;
 
@@ -18,12 +18,12 @@ fn is_of_sandbox(name: &str) -> bool {
 }
 
 /// The name of a token or user that this caller creates.
-pub(crate) fn name_of_new(caller: &Caller, wanted: &str) -> String {
+pub(crate) fn name_of_new(caller: &Principal, wanted: &str) -> String {
     if is_of_sandbox(&caller.name) { format!("{PREFIX}{wanted}") } else { wanted.to_owned() }
 }
 
 /// A password that a caller of the sandbox sets must not open a user that stays.
-pub(crate) fn check_change(caller: &Caller, user: &str) -> Result<(), Problem> {
+pub(crate) fn check_change(caller: &Principal, user: &str) -> Result<(), Problem> {
     if !is_of_sandbox(&caller.name) || is_of_sandbox(user) {
         return Ok(());
     }
