@@ -1,19 +1,18 @@
 //! Secrets: readable in memory by those who ask, sealed everywhere else.
 
-use std::collections::BTreeMap;
+mod key_ring;
+mod reseal;
+
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 pub use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use zeroize::Zeroizing;
+
+pub use key_ring::KeyRing;
+pub use reseal::{SealedCount, count_sealed, reseal};
 
 const PREFIX: &str = "sealed:1:";
-const NONCE_BYTES: usize = 24;
 
 /// A secret that may be saved: cipher text that only the key ring opens, bound to where it was sealed.
 #[derive(Clone, PartialEq, Eq)]
@@ -72,139 +71,6 @@ pub enum SecretError {
     KeyInUse(String),
 }
 
-/// All keys that may open something, and the one that seals.
-pub struct KeyRing {
-    active: String,
-    keys: BTreeMap<String, Zeroizing<[u8; 32]>>,
-}
-
-impl fmt::Debug for KeyRing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "KeyRing {{ active: {:?}, keys: {:?} }}", self.active, self.keys.keys())
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct RingFile {
-    active: String,
-    keys: BTreeMap<String, Zeroizing<String>>,
-}
-
-impl KeyRing {
-    /// A ring with one new key.
-    pub fn generate() -> KeyRing {
-        let mut ring = KeyRing { active: String::new(), keys: BTreeMap::new() };
-        ring.rotate();
-        ring
-    }
-
-    /// Adds a new key and seals with it from now on; older keys still open what they sealed.
-    pub fn rotate(&mut self) -> &str {
-        let newest = self.keys.keys().filter_map(|id| id.strip_prefix('k')?.parse::<u32>().ok()).max();
-        self.active = format!("k{}", newest.unwrap_or(0) + 1);
-        self.keys.insert(self.active.clone(), Zeroizing::new(rand::random()));
-        &self.active
-    }
-
-    /// Forgets a key. What it sealed can never be opened again.
-    pub fn forget(&mut self, id: &str) -> Result<(), SecretError> {
-        if id == self.active {
-            return Err(SecretError::KeyInUse(id.into()));
-        }
-        self.keys.remove(id).map(|_| ()).ok_or_else(|| SecretError::UnknownKey(id.into()))
-    }
-
-    /// Adds the keys that another ring has; the newest key of both seals from now on.
-    pub fn merge(&mut self, other: &KeyRing) -> Result<(), SecretError> {
-        for (id, key) in &other.keys {
-            match self.keys.get(id) {
-                Some(own) if own != key => {
-                    return Err(SecretError::BadRing(format!("two different keys are called {id:?}")));
-                }
-                Some(_) => {}
-                None => {
-                    self.keys.insert(id.clone(), key.clone());
-                }
-            }
-        }
-        let number = |id: &str| id.strip_prefix('k').and_then(|number| number.parse::<u32>().ok());
-        if number(&other.active) > number(&self.active) {
-            self.active.clone_from(&other.active);
-        }
-        Ok(())
-    }
-
-    /// A ring whose only key is this one, for what is protected by something other than a ring of its own.
-    pub fn from_key(key: [u8; 32]) -> KeyRing {
-        let id = "k0".to_owned();
-        KeyRing { active: id.clone(), keys: BTreeMap::from([(id, Zeroizing::new(key))]) }
-    }
-
-    pub fn active(&self) -> &str {
-        &self.active
-    }
-
-    pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.keys.keys().map(String::as_str)
-    }
-
-    pub fn parse(text: &str) -> Result<KeyRing, SecretError> {
-        let file: RingFile =
-            serde_json::from_str(text).map_err(|error| SecretError::BadRing(error.to_string()))?;
-        let mut keys = BTreeMap::new();
-        for (id, encoded) in file.keys {
-            if id.is_empty() || !id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-                return Err(SecretError::BadRing(format!("{id:?} is not a key id (letters, digits, -)")));
-            }
-            let bytes = Zeroizing::new(STANDARD.decode(encoded.as_bytes()).unwrap_or_default());
-            let key = <[u8; 32]>::try_from(bytes.as_slice())
-                .map_err(|_| SecretError::BadRing(format!("key {id:?} is not 32 bytes in base64")))?;
-            keys.insert(id, Zeroizing::new(key));
-        }
-        if !keys.contains_key(&file.active) {
-            return Err(SecretError::BadRing(format!("the active key {:?} is missing", file.active)));
-        }
-        Ok(KeyRing { active: file.active, keys })
-    }
-
-    /// The ring as text, with its keys in clear: for the ring's own file and nothing else.
-    pub fn to_text(&self) -> Zeroizing<String> {
-        let keys = self
-            .keys
-            .iter()
-            .map(|(id, key)| (id.clone(), Zeroizing::new(STANDARD.encode(key.as_slice()))))
-            .collect();
-        let file = RingFile { active: self.active.clone(), keys };
-        Zeroizing::new(serde_json::to_string_pretty(&file).unwrap_or_default())
-    }
-
-    fn seal(&self, secret: &str, context: &str) -> Sealed {
-        let key = self.keys.get(&self.active).map(|key| **key).unwrap_or_default();
-        let nonce: [u8; NONCE_BYTES] = rand::random();
-        let payload = Payload { msg: secret.as_bytes(), aad: context.as_bytes() };
-        let cipher = XChaCha20Poly1305::new(&key.into());
-        let sealed =
-            cipher.encrypt(&XNonce::from(nonce), payload).expect("memory holds no text over 256 GiB");
-        let mut bytes = nonce.to_vec();
-        bytes.extend(sealed);
-        Sealed(format!("{PREFIX}{}:{}", self.active, URL_SAFE_NO_PAD.encode(bytes)))
-    }
-
-    fn open(&self, sealed: &Sealed, context: &str) -> Result<SecretString, SecretError> {
-        let id = sealed.key_id();
-        let key = self.keys.get(id).ok_or_else(|| SecretError::UnknownKey(id.into()))?;
-        let encoded = sealed.0.rsplit(':').next().unwrap_or_default();
-        let bytes = URL_SAFE_NO_PAD.decode(encoded).map_err(|_| SecretError::DoesNotOpen)?;
-        let (nonce, text) = bytes.split_at_checked(NONCE_BYTES).ok_or(SecretError::DoesNotOpen)?;
-        let nonce = <[u8; NONCE_BYTES]>::try_from(nonce).map_err(|_| SecretError::DoesNotOpen)?;
-        let payload = Payload { msg: text, aad: context.as_bytes() };
-        let clear = XChaCha20Poly1305::new(&(**key).into())
-            .decrypt(&XNonce::from(nonce), payload)
-            .map_err(|_| SecretError::DoesNotOpen)?;
-        String::from_utf8(clear).map(SecretString::from).map_err(|_| SecretError::DoesNotOpen)
-    }
-}
-
 /// The ring as the running program holds it; a rotated ring takes the place of the old one.
 #[derive(Clone)]
 pub struct SharedRing(Arc<RwLock<KeyRing>>);
@@ -214,12 +80,21 @@ impl SharedRing {
         SharedRing(Arc::new(RwLock::new(ring)))
     }
 
-    pub fn replace(&self, ring: KeyRing) {
-        *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = ring;
+    /// `false` when it is the same ring as before.
+    pub fn replace(&self, ring: KeyRing) -> bool {
+        let mut held = self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_new = *held.to_text() != *ring.to_text();
+        *held = ring;
+        is_new
     }
 
     pub fn active(&self) -> String {
         self.read(|ring| ring.active().to_owned())
+    }
+
+    /// The ids of keys whose values are to be sealed again with the active key.
+    pub fn retiring(&self) -> Vec<String> {
+        self.read(|ring| ring.retiring().map(str::to_owned).collect())
     }
 
     fn read<T>(&self, look: impl FnOnce(&KeyRing) -> T) -> T {
@@ -246,11 +121,20 @@ impl Sealer {
     pub fn open(&self, sealed: &Sealed) -> Result<SecretString, SecretError> {
         self.ring.read(|ring| ring.open(sealed, &self.context))
     }
+
+    /// What this very key sealed; `None` when another key opens it, or none does.
+    fn opens(&self, key: &str, sealed: &Sealed) -> Option<SecretString> {
+        self.ring.read(|ring| ring.opens(key, sealed, &self.context))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
+    use crate::clock::Timestamp;
 
     fn sealer(ring: &SharedRing, context: &str) -> Sealer {
         Sealer::new(ring, context)
@@ -269,33 +153,111 @@ mod tests {
         assert!(!format!("{sealed:?}{}", sealed.0).contains("hunter2"));
     }
 
-    #[test]
-    fn a_rotated_ring_opens_old_and_seals_new() {
-        let mut keys = KeyRing::generate();
-        let ring = SharedRing::new(KeyRing::parse(&keys.to_text()).unwrap());
-        let old = sealer(&ring, "a").seal(&"one".into());
-        keys.rotate();
-        ring.replace(KeyRing::parse(&keys.to_text()).unwrap());
-        let new = sealer(&ring, "a").seal(&"two".into());
-        assert_eq!((old.key_id(), new.key_id()), ("k1", "k2"));
-        assert_eq!(sealer(&ring, "a").open(&old).unwrap().expose_secret(), "one");
-        keys.forget("k1").unwrap();
-        assert_eq!(keys.forget("k2"), Err(SecretError::KeyInUse("k2".into())));
-        ring.replace(keys);
-        assert_eq!(sealer(&ring, "a").open(&old).unwrap_err(), SecretError::UnknownKey("k1".into()));
+    fn copy(ring: &KeyRing) -> KeyRing {
+        KeyRing::parse(&ring.to_text()).unwrap()
+    }
+
+    /// A ring of a release whose ids had no digest.
+    fn plain(ids: &[(&str, u8)], active: &str) -> KeyRing {
+        let key = |(id, byte): &(&str, u8)| format!("\"{id}\":\"{}\"", STANDARD.encode([*byte; 32]));
+        let keys: Vec<String> = ids.iter().map(key).collect();
+        KeyRing::parse(&format!("{{\"active\":\"{active}\",\"keys\":{{{}}}}}", keys.join(","))).unwrap()
     }
 
     #[test]
-    fn rings_merge_unless_they_contradict_each_other() {
-        let mut one = KeyRing::generate();
-        let mut two = KeyRing::parse(&one.to_text()).unwrap();
-        two.rotate();
-        one.merge(&two).unwrap();
-        assert_eq!((one.active(), one.ids().count()), ("k2", 2));
-        two.merge(&KeyRing::parse(&one.to_text()).unwrap()).unwrap();
+    fn a_rotated_ring_opens_old_and_seals_new() {
+        let mut keys = KeyRing::generate();
+        let ring = SharedRing::new(copy(&keys));
+        let old = sealer(&ring, "a").seal(&"one".into());
+        keys.rotate(Timestamp(7));
+        ring.replace(copy(&keys));
+        let new = sealer(&ring, "a").seal(&"two".into());
+        assert!(old.key_id().starts_with("k1-") && new.key_id().starts_with("k2-"), "{old:?} {new:?}");
+        assert_eq!((ring.active().as_str(), keys.active_since()), (new.key_id(), Some(Timestamp(7))));
+        assert_eq!(sealer(&ring, "a").open(&old).unwrap().expose_secret(), "one");
+        keys.forget(old.key_id()).unwrap();
+        assert_eq!(keys.forget(new.key_id()), Err(SecretError::KeyInUse(new.key_id().into())));
+        assert_eq!(keys.retire(new.key_id()), Err(SecretError::KeyInUse(new.key_id().into())));
+        assert_eq!(keys.forget("k9"), Err(SecretError::UnknownKey("k9".into())));
+        ring.replace(keys);
+        let gone = SecretError::UnknownKey(old.key_id().into());
+        assert_eq!(sealer(&ring, "a").open(&old).unwrap_err(), gone);
+    }
+
+    #[test]
+    fn two_rings_that_rotated_at_the_same_moment_merge_to_one_that_opens_everything() {
+        let first = KeyRing::generate();
+        let (mut one, mut two) = (copy(&first), copy(&first));
+        let sealed = [&mut one, &mut two].map(|ring| {
+            ring.rotate(Timestamp(1));
+            sealer(&SharedRing::new(copy(ring)), "a").seal(&"secret".into())
+        });
+        assert_ne!(one.active(), two.active(), "each key has an id of its own");
+        let (left, right) = (copy(&one), copy(&two));
+        one.merge(&right);
+        two.merge(&left);
+        assert_eq!(*one.to_text(), *two.to_text(), "whoever merges first");
+        assert_eq!(one.ids().count(), 3);
+        let ring = SharedRing::new(one);
+        for value in &sealed {
+            assert_eq!(sealer(&ring, "a").open(value).unwrap().expose_secret(), "secret");
+        }
+    }
+
+    #[test]
+    fn two_keys_of_one_id_are_both_kept_and_open_what_they_sealed() {
+        let (mut one, mut two) = (plain(&[("k1", 1), ("k2", 2)], "k2"), plain(&[("k1", 1), ("k2", 3)], "k2"));
+        let sealed =
+            [&one, &two].map(|ring| sealer(&SharedRing::new(copy(ring)), "a").seal(&"secret".into()));
+        assert_eq!(sealed[0].key_id(), sealed[1].key_id());
+        let (left, right) = (copy(&one), copy(&two));
+        one.merge(&right);
+        two.merge(&left);
         assert_eq!(*one.to_text(), *two.to_text());
-        let error = one.merge(&KeyRing::generate()).unwrap_err().to_string();
-        assert!(error.contains("two different keys are called \"k1\""), "{error}");
+        one.merge(&right);
+        assert_eq!(*one.to_text(), *two.to_text(), "the same ring again adds nothing");
+        let ring = SharedRing::new(one);
+        for value in &sealed {
+            assert_eq!(sealer(&ring, "a").open(value).unwrap().expose_secret(), "secret");
+        }
+    }
+
+    #[test]
+    fn a_forgotten_key_stays_forgotten_and_an_active_key_is_always_left() {
+        let mut one = KeyRing::generate();
+        let first = one.active().to_owned();
+        let stale = copy(&one);
+        one.rotate(Timestamp(1));
+        one.retire(&first).unwrap();
+        assert_eq!(one.retiring().collect::<Vec<_>>(), [first.as_str()]);
+        one.forget(&first).unwrap();
+        one.merge(&stale);
+        assert!(one.ids().eq([one.active()]) && one.active() != first);
+        assert_eq!((one.retiring().count(), one.active_since()), (0, Some(Timestamp(1))));
+        let mut stale = stale;
+        stale.merge(&one);
+        assert_eq!(*stale.to_text(), *one.to_text());
+
+        let (mut left, mut right) = (plain(&[("a", 1), ("b", 2)], "a"), plain(&[("a", 1), ("b", 2)], "b"));
+        left.forget("b").unwrap();
+        right.forget("a").unwrap();
+        left.merge(&right);
+        assert_eq!(
+            (left.active(), left.ids().count()),
+            ("b", 1),
+            "each has forgotten what the other seals with"
+        );
+    }
+
+    #[test]
+    fn the_newest_key_seals_by_its_number_and_not_by_its_text() {
+        let mut ring = plain(&[("k9", 1), ("k2", 2)], "k9");
+        ring.merge(&plain(&[("k10", 3)], "k10"));
+        assert_eq!(ring.active(), "k10");
+        ring.merge(&plain(&[("k2", 2)], "k2"));
+        assert_eq!(ring.active(), "k10");
+        assert!(ring.rotate(Timestamp(1)).starts_with("k11-"));
+        assert_eq!(format!("{ring:?}").matches("k10").count(), 1, "only ids are shown");
     }
 
     #[test]

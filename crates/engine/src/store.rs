@@ -2,6 +2,7 @@
 
 mod memory;
 mod resource;
+mod saved;
 
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ use crate::ids::{NodeId, OperationId};
 use crate::phase::{Phase, Verb};
 pub use memory::{MemoryStore, QUEUED};
 pub use resource::{Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, Touch};
+pub use saved::{
+    RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedStore,
+    SealedWriter,
+};
 
 /// The durable truth. Every method is one transaction; none may be half done.
 ///

@@ -65,7 +65,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::InstanceTypes(args) => in_runtime(instance_types::run(global, args)),
         Command::Plan(args) => in_runtime(plan::one(global, args)),
         Command::Steps(_) => plan::all(global),
-        Command::Keys(args) => keys::run(global, args),
+        Command::Keys(args) => in_runtime(keys::run(global, args)),
         Command::Tokens(args) => in_runtime(tokens::run(global, args)),
         Command::Users(args) => in_runtime(users::run(global, args)),
         Command::Migrate(_) => in_runtime(migrate::run(global)),

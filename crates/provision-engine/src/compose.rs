@@ -35,8 +35,8 @@ use workflows::serverless::Serverless;
 
 use crate::config::{Config, Origin};
 
-pub(crate) use database::{Database, migrate};
-pub(crate) use key_ring::Keys;
+pub(crate) use database::{Database, DatabaseReader, migrate};
+pub(crate) use key_ring::{Keys, known_ring};
 pub(crate) use launch::{Cloud, Events};
 use nobody::{NobodyGreets, NobodyProvisions};
 pub(crate) use rehearsal::rehearse;
@@ -64,8 +64,8 @@ pub(crate) struct House {
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
     pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
-        let Database { store, access, people } = Database::open(&config.store).await?;
-        let keys = Keys::new(config, &access);
+        let Database { store, access, people, sealed } = Database::open(&config.store).await?;
+        let keys = Keys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
         let ended =
             end_sandbox_access(&*access, &*people).await.context("cannot end access of the sandbox")?;

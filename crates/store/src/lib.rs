@@ -13,8 +13,8 @@ mod rows;
 mod rules;
 mod sqlite;
 
-pub use postgres::PostgresStore;
-pub use sqlite::SqliteStore;
+pub use postgres::{PostgresReader, PostgresStore};
+pub use sqlite::{SqliteReader, SqliteStore};
 
 /// At most this many writes are in one transaction, so that nobody waits long for others.
 const BATCH_WRITES_MAX: usize = 1024;
@@ -22,3 +22,5 @@ const BATCH_WRITES_MAX: usize = 1024;
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// How many finished operations one call of `prune` removes at most.
 const PRUNE_MAX: i64 = 1000;
+/// How many rows one page looks at in the search for sealed values.
+const SEALED_PAGE: usize = 1000;

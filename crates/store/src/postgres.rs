@@ -18,6 +18,8 @@ mod reader;
 mod resource_list;
 mod resource_statements;
 mod resources;
+mod saved;
+mod saved_statements;
 mod schema;
 mod statements;
 mod target;
@@ -41,6 +43,7 @@ use self::claim::Claimer;
 use self::committer::Committers;
 use self::connection::Line;
 use self::pulse::Pulse;
+pub use self::saved::PostgresReader;
 use self::target::Target;
 use self::work::Work;
 use crate::draft::Draft;
@@ -62,6 +65,8 @@ pub struct PostgresStore {
     reads: Line,
     resources: Line,
     errands: Line,
+    saved: PostgresReader,
+    reseal: Line,
     bell: Arc<Notify>,
     listener: JoinHandle<()>,
 }
@@ -79,6 +84,8 @@ impl PostgresStore {
             reads: Line::new(&target, reader::READER),
             resources: Line::new(&target, resource_list::LISTER),
             errands: Line::new(&target, reader::ERRANDS),
+            saved: PostgresReader::at(&target),
+            reseal: Line::new(&target, saved::RESEAL),
             listener: tokio::spawn(listener::listen(target, Arc::clone(&bell))),
             bell,
         }))

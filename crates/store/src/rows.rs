@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use engine::store::{Claimed, ResourceRow, Signal, StoreError, Summary, Wish};
+use engine::store::{
+    Claimed, ResourceRow, RowKey, SealedPage, SealedPlace, SealedRow, Signal, StoreError, Summary, Wish,
+};
 use engine::{
     Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
     UserRow,
 };
 use uuid::Uuid;
+
+use crate::SEALED_PAGE;
 
 /// A row of a list, as the database has it.
 pub(crate) struct SummaryRow {
@@ -148,6 +152,18 @@ pub(crate) struct ResourceText {
     pub(crate) tenant: String,
     pub(crate) version: i64,
     pub(crate) record: String,
+/// A row that was looked at, and its tenant, resource, workflow and text where the text is wanted.
+pub(crate) type LookedAt = (RowKey, Option<(String, Option<String>, String, String)>);
+
+pub(crate) fn sealed_page(place: SealedPlace, found: Vec<LookedAt>) -> SealedPage {
+    let next = found.last().filter(|_| found.len() == SEALED_PAGE).map(|(key, _)| key.clone());
+    let wanted = found.into_iter().filter_map(|(key, wanted)| {
+        let (tenant, resource, workflow, text) = wanted?;
+        Some(SealedRow { place, key, tenant, resource, workflow, text })
+    });
+    SealedPage { rows: wanted.collect(), next }
+}
+
     pub(crate) operation: Option<Uuid>,
     pub(crate) workflow: Option<String>,
     pub(crate) phase: Option<String>,

@@ -9,6 +9,8 @@ mod people_statements;
 mod reader;
 mod resource_list;
 mod resources;
+mod saved;
+mod saved_statements;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -30,6 +32,7 @@ use tokio::sync::Notify;
 
 use self::apply::{all, execute, one, uuid};
 use self::reader::Readers;
+pub use self::saved::SqliteReader;
 use self::writer::{Transaction, Writer};
 use crate::draft::Draft;
 use crate::fair::Turns;

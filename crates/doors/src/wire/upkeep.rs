@@ -59,7 +59,7 @@ pub struct SystemList {
 /// A key that opens what it sealed. The key itself is nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Key {
-    #[schema(example = "k2")]
+    #[schema(example = "k2-0a1b2c3d")]
     pub id: String,
     /// Whether it is the one that seals.
     pub active: bool,

@@ -5,6 +5,7 @@ mod claiming;
 mod people;
 mod requests;
 mod resources;
+mod saved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use engine::store::{Store, StoreError};
+use engine::store::{SavedReader, SealedStore, Store, StoreError};
 use engine::{AccessStore, Clock, PeopleStore, WallClock};
 use secrecy::ExposeSecret;
-use store::{PostgresStore, SqliteStore};
+use store::{PostgresReader, PostgresStore, SqliteReader, SqliteStore};
 
 use crate::config;
 use crate::output::note;
@@ -23,14 +23,16 @@ pub(crate) struct Database {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) access: Arc<dyn AccessStore>,
     pub(crate) people: Arc<dyn PeopleStore>,
+    pub(crate) sealed: Arc<dyn SealedStore>,
 }
 
 impl Database {
-    fn of<S: Store + AccessStore + PeopleStore>(store: &Arc<S>) -> Database {
+    fn of<S: Store + AccessStore + PeopleStore + SealedStore>(store: &Arc<S>) -> Database {
         Database {
             store: Arc::clone(store) as Arc<_>,
             access: Arc::clone(store) as Arc<_>,
             people: Arc::clone(store) as Arc<_>,
+            sealed: Arc::clone(store) as Arc<_>,
         }
     }
 
@@ -44,6 +46,47 @@ impl Database {
                 Ok(Database::of(&store))
             }
         }
+    }
+}
+
+/// One database that is only looked at: its schema stays as it is, also an older one.
+pub(crate) enum DatabaseReader {
+    Sqlite(SqliteReader),
+    Postgres(Box<PostgresReader>),
+}
+
+impl DatabaseReader {
+    pub(crate) async fn open(config: &config::Store) -> Result<DatabaseReader> {
+        let reader = match &config.database {
+            config::Database::Sqlite(path) => {
+                let reader = SqliteReader::open(path);
+                DatabaseReader::Sqlite(
+                    reader.with_context(|| format!("cannot open the database {}", path.display()))?,
+                )
+            }
+            config::Database::Postgres(url) => {
+                let reader = PostgresReader::new(url.expose_secret());
+                DatabaseReader::Postgres(Box::new(reader.context("cannot open the database")?))
+            }
+        };
+        let look = async || reader.saved().unfinished(None, 0).await;
+        patiently(look).await.context("cannot read the database")?;
+        Ok(reader)
+    }
+
+    pub(crate) fn saved(&self) -> &dyn SavedReader {
+        match self {
+            DatabaseReader::Sqlite(reader) => reader,
+            DatabaseReader::Postgres(reader) => &**reader,
+        }
+    }
+
+    pub(crate) async fn shared(&self, name: &str) -> Result<Option<String>> {
+        let shared = match self {
+            DatabaseReader::Sqlite(reader) => reader.shared(name).await,
+            DatabaseReader::Postgres(reader) => reader.shared(name).await,
+        };
+        shared.context("cannot read the database")
     }
 }
 

@@ -1,16 +1,19 @@
 //! Where the key ring comes from. It is a file; servers that share a `PostgreSQL` database and were told nothing
 //! about keys hand each other the ring through that database, sealed with a key made from its password.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
-use engine::secret::{ExposeSecret, KeyRing, Sealed, Sealer, SecretString, SharedRing};
-use engine::{AccessStore, Clock, WallClock};
+use engine::secret::{ExposeSecret, KeyRing, Sealed, Sealer, SecretString, SharedRing, reseal};
+use engine::store::SealedStore;
+use engine::{AccessStore, Clock, Timestamp, WallClock};
 use store::PostgresStore;
 use tracing::{info, warn};
 
+use super::database::DatabaseReader;
 use crate::config::{Config, Database, Origin};
 use crate::key_file::KeyFile;
 
@@ -18,55 +21,47 @@ use crate::key_file::KeyFile;
 const NAME: &str = "key-ring";
 /// How often a running server looks whether the keys have changed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How often a running server looks through the database for values of a retiring key.
+const RESEAL_EVERY: Duration = Duration::from_secs(60);
 /// How often to begin anew when others change the ring at the same time.
 const TRIES: usize = 20;
+
+/// What becomes of a shared ring that does not open with this password.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unopened {
+    /// A start after a change of the password: the ring of the file takes its place.
+    ShareOurs,
+    /// A running server may be the one with the old password: the shared ring stays as it is.
+    Keep,
+}
 
 /// The keys of a server: the file, and the ring of all servers where there is one.
 #[derive(Clone)]
 pub(crate) struct Keys {
     file: KeyFile,
     access: Arc<dyn AccessStore>,
+    sealed: Arc<dyn SealedStore>,
     /// The database URL, when the ring is shared through that database.
     shared_by: Option<SecretString>,
 }
 
 impl Keys {
-    pub(crate) fn new(config: &Config, access: &Arc<dyn AccessStore>) -> Keys {
-        let is_default =
-            config.origins().of("secrets.key_ring").is_none_or(|origin| *origin == Origin::Default);
-        let shared_by = match &config.store.database {
-            Database::Postgres(url) if is_default => Some(url.clone()),
-            _ => None,
-        };
-        let file = KeyFile::new(&config.secrets.key_ring);
-        Keys { file, access: Arc::clone(access), shared_by }
+    pub(crate) fn new(config: &Config, access: &Arc<dyn AccessStore>, sealed: &Arc<dyn SealedStore>) -> Keys {
+        Keys {
+            file: KeyFile::new(&config.secrets.key_ring),
+            access: Arc::clone(access),
+            sealed: Arc::clone(sealed),
+            shared_by: shared_by(config),
+        }
     }
 
     /// The ring to begin with. A new one is only for a new database: with the wrong keys nothing that was
     /// sealed before opens again.
     pub(crate) async fn open(&self) -> Result<KeyRing> {
-        let Some(sealer) = self.sealer().await? else { return self.open_file().await };
-        for _ in 0..TRIES {
-            let shared = self.access.shared(NAME).await.context("cannot read the database")?;
-            let ring = match &shared {
-                Some(shared) => self.agree(&sealer, shared)?,
-                None => match self.file.read()? {
-                    Some(ring) => ring,
-                    None => self.make().await?,
-                },
-            };
-            if self.publish(&sealer, shared.as_deref(), &ring).await? {
-                return self.write(ring);
-            }
+        if self.shared_by.is_none() && self.file.read()?.is_none() {
+            return self.write(self.make().await?);
         }
-        bail!("other servers keep changing the key ring; start again")
-    }
-
-    async fn open_file(&self) -> Result<KeyRing> {
-        match self.file.read()? {
-            Some(ring) => Ok(ring),
-            None => self.write(self.make().await?),
-        }
+        self.change(Unopened::ShareOurs, |_| {}).await
     }
 
     async fn make(&self) -> Result<KeyRing> {
@@ -82,30 +77,35 @@ impl Keys {
         Ok(KeyRing::generate())
     }
 
-    /// What the file and the shared ring say together.
-    fn agree(&self, sealer: &Sealer, shared: &str) -> Result<KeyRing> {
-        let local = self.file.read()?;
-        match (unseal(sealer, shared), local) {
-            (Ok(ring), None) => Ok(ring),
-            (Ok(mut ring), Some(local)) => {
-                ring.merge(&local).with_context(|| format!("in {}", self.file.path().display()))?;
-                Ok(ring)
+    /// The ring of the file and the ring in the database, merged and then changed. It is in the database before
+    /// it is in the file and before this server seals with it. Two servers that do this at the same moment lose
+    /// no key: the row changes only if it still is what was read.
+    async fn change(&self, unopened: Unopened, change: impl Fn(&mut KeyRing)) -> Result<KeyRing> {
+        let Some(sealer) = sealer(self.shared_by.as_ref()).await? else {
+            return self.file.change(|ring| {
+                let mut ring = ring.context("the key ring is gone")?;
+                change(&mut ring);
+                Ok((ring.clone(), ring))
+            });
+        };
+        for _ in 0..TRIES {
+            let shared = self.access.shared(NAME).await.context("cannot read the database")?;
+            let mut ring = match &shared {
+                Some(shared) => merged(&self.file, &sealer, shared, unopened)?,
+                None => match self.file.read()? {
+                    Some(ring) => ring,
+                    None => self.make().await?,
+                },
+            };
+            change(&mut ring);
+            if self.publish(&sealer, shared.as_deref(), &ring).await? {
+                return self.write(ring);
             }
-            (Err(_), Some(local)) => {
-                warn!("the shared key ring does not open, as after a change of the password; sharing ours");
-                Ok(local)
-            }
-            (Err(error), None) => Err(error).with_context(|| {
-                format!(
-                    "the key ring in the database does not open with this password: copy {} from a server \
-                     that has it, or let `secrets.key_ring` point to it",
-                    self.file.path().display()
-                )
-            }),
         }
+        bail!("other servers keep changing the key ring; try again")
     }
 
-    /// Puts the ring into the database unless it is there; `false` when somebody else was faster.
+    /// Puts the ring into the database unless it is there; `false` when another server was faster.
     async fn publish(&self, sealer: &Sealer, before: Option<&str>, ring: &KeyRing) -> Result<bool> {
         let text = ring.to_text();
         let is_there = before
@@ -117,77 +117,78 @@ impl Keys {
         self.access.share(NAME, before, sealed.as_str()).await.context("cannot share the key ring")
     }
 
+    /// A command may have changed the file since it was read: nothing of that is lost either.
     fn write(&self, ring: KeyRing) -> Result<KeyRing> {
-        let text = ring.to_text();
-        if self.file.read()?.is_none_or(|local| *local.to_text() != *text) {
-            self.file.change(|_| Ok((KeyRing::parse(&text)?, ())))?;
-        }
-        Ok(ring)
+        self.file.change(|local| {
+            let mut ring = ring;
+            if let Some(local) = &local {
+                ring.merge(local);
+            }
+            Ok((ring.clone(), ring))
+        })
     }
 
-    /// Seals with a key made from the password of the database, which every server of it knows.
-    async fn sealer(&self) -> Result<Option<Sealer>> {
-        let Some(url) = &self.shared_by else { return Ok(None) };
-        let password =
-            PostgresStore::password(url.expose_secret()).context("the database URL cannot be read")?;
-        let Some(password) = password else {
-            info!("the database has no password, so its key ring is only as safe as the database itself");
-            return Ok(Some(sealer_of([0; 32])));
-        };
-        let key = tokio::task::spawn_blocking(move || {
-            let mut key = [0; 32];
-            argon2::Argon2::default()
-                .hash_password_into(&password, b"provision-engine key ring", &mut key)
-                .map(|()| key)
-        });
-        match key.await.context("cannot derive a key")? {
-            Ok(key) => Ok(Some(sealer_of(key))),
-            Err(error) => bail!("cannot derive a key from the password of the database: {error}"),
-        }
-    }
-
-    /// Keeps the ring of a running server like the file and like the ring of the others, until dropped. The
-    /// file is what a person changes, so it wins when it has changed.
+    /// Keeps the ring of a running server like the file and like the ring of the others, and seals again what
+    /// retiring keys sealed, until dropped.
     pub(crate) async fn follow(&self, ring: &SharedRing) -> Infallible {
-        let mut seen_file = self.file.version();
-        let mut seen_shared = None;
+        tokio::join!(self.follow_ring(ring), self.follow_retiring(ring)).0
+    }
+
+    async fn follow_ring(&self, ring: &SharedRing) -> Infallible {
+        let mut seen = (self.file.version(), None);
         loop {
             WallClock.sleep(LOOK_EVERY).await;
-            let version = self.file.version();
-            if version != seen_file {
-                if !self.reload(ring).await {
-                    // The others do not know yet: tell them the next time.
-                    continue;
-                }
-            } else if let Some(shared) = self.news(seen_shared.as_deref()).await {
-                self.take_over(&shared, ring).await;
-                seen_shared = Some(shared);
+            let found = (self.file.version(), self.shared().await);
+            if found != seen && self.reload(ring).await {
+                seen = found;
             }
-            seen_file = self.file.version();
         }
     }
 
-    /// Takes the file as it is now and tells the others; `false` when they could not be told. A file that cannot
-    /// be read leaves the server with the keys that it has.
+    /// Takes the file and the shared ring as they are now. A ring that cannot be read leaves the server with the
+    /// keys that it has, and is read again with the next look.
     pub(crate) async fn reload(&self, ring: &SharedRing) -> bool {
-        match self.file.read() {
-            Ok(Some(keys)) => {
-                info!(active = keys.active(), "read the key ring again");
-                let told = self.tell(&keys).await;
-                ring.replace(keys);
-                if let Err(error) = told {
-                    warn!(error = format!("{error:#}"), "cannot tell the other servers about the keys");
-                    return false;
+        match self.change(Unopened::Keep, |_| {}).await {
+            Ok(keys) => {
+                let active = keys.active().to_owned();
+                if ring.replace(keys) {
+                    info!(active, "read the key ring again");
                 }
-            }
-            Ok(None) => {
-                warn!(file = %self.file.path().display(), "the key ring is gone; going on with the keys in memory");
+                true
             }
             Err(error) => {
-                warn!(error = format!("{error:#}"), "cannot read the key ring; going on with the old one");
+                warn!(
+                    error = format!("{error:#}"),
+                    "cannot read the key ring; going on with the keys in memory"
+                );
+                false
             }
         }
-        true
+    }
+
+    async fn follow_retiring(&self, ring: &SharedRing) -> Infallible {
+        let mut looked: BTreeMap<String, Timestamp> = BTreeMap::new();
+        loop {
+            for key in ring.retiring() {
+                let now = WallClock.now();
+                if looked.get(&key).is_none_or(|at| now.since(*at) >= RESEAL_EVERY) {
+                    self.reseal(ring, &key).await;
+                    looked.insert(key, now);
+                }
+            }
+            WallClock.sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn reseal(&self, ring: &SharedRing, key: &str) {
+        match reseal(&*self.sealed, ring, key).await {
+            Ok((sealed, left)) if sealed.total() + left.total() > 0 => {
+                let (sealed, left) = (sealed.total(), left.total());
+                info!(key, sealed, left, "sealed values again with the active key");
+            }
+            Ok(_) => {}
+            Err(error) => warn!(key, %error, "cannot seal values again with the active key, retrying"),
+        }
     }
 
     /// The ring in the file, and when that was last changed.
@@ -196,51 +197,85 @@ impl Keys {
         Ok((ring, self.file.changed_at()))
     }
 
-    /// The same after a new key was added, which seals as soon as the ring is read again.
-    pub(super) fn rotate(&self) -> Result<(KeyRing, Option<SystemTime>)> {
-        self.file.change(|ring| {
-            let mut ring = ring.context("the key ring is gone")?;
-            ring.rotate();
-            Ok((ring, ()))
-        })?;
-        self.list()
+    /// Adds a key that seals from now on, here and on every server that shares the ring.
+    pub(super) async fn rotate(&self, ring: &SharedRing) -> Result<(KeyRing, Option<SystemTime>)> {
+        let keys = self
+            .change(Unopened::Keep, |ring| {
+                ring.rotate(WallClock.now());
+            })
+            .await?;
+        ring.replace(keys.clone());
+        Ok((keys, self.file.changed_at()))
     }
 
-    /// Adds to the shared ring what the file has, or takes away what a person took out of the file.
-    async fn tell(&self, ring: &KeyRing) -> Result<()> {
-        let Some(sealer) = self.sealer().await? else { return Ok(()) };
-        for _ in 0..TRIES {
-            let shared = self.access.shared(NAME).await?;
-            let mut all = KeyRing::parse(&ring.to_text())?;
-            if let Some(Ok(others)) = shared.as_deref().map(|shared| unseal(&sealer, shared)) {
-                let has_news = ring.ids().any(|id| !others.ids().any(|other| other == id));
-                if has_news {
-                    all.merge(&others).context("two servers were given different keys of the same name")?;
-                }
-            }
-            if self.publish(&sealer, shared.as_deref(), &all).await? {
-                return Ok(());
-            }
-        }
-        bail!("other servers keep changing the key ring")
-    }
-
-    /// The shared ring, when it is not the one that was seen before.
-    async fn news(&self, seen: Option<&str>) -> Option<String> {
+    /// The shared ring as the database has it.
+    async fn shared(&self) -> Option<String> {
         self.shared_by.as_ref()?;
-        let shared = self.access.shared(NAME).await.ok()??;
-        (Some(shared.as_str()) != seen).then_some(shared)
+        self.access.shared(NAME).await.ok()?
     }
+}
 
-    async fn take_over(&self, shared: &str, ring: &SharedRing) {
-        let taken = async {
-            let Some(sealer) = self.sealer().await? else { return anyhow::Ok(()) };
-            ring.replace(self.write(unseal(&sealer, shared)?)?);
-            Ok(())
-        };
-        if let Err(error) = taken.await {
-            warn!(error = format!("{error:#}"), "cannot take over the keys of the other servers");
+/// The ring of the file and of the database, for a command that changes nothing in the database.
+pub(crate) async fn known_ring(config: &Config, database: &DatabaseReader) -> Result<KeyRing> {
+    let file = KeyFile::new(&config.secrets.key_ring);
+    let shared_by = shared_by(config);
+    if let Some(sealer) = sealer(shared_by.as_ref()).await?
+        && let Some(shared) = database.shared(NAME).await?
+    {
+        return merged(&file, &sealer, &shared, Unopened::Keep);
+    }
+    file.read()?.with_context(|| format!("there is no key ring at {}", file.path().display()))
+}
+
+/// The address of the database, where servers share the ring through it.
+fn shared_by(config: &Config) -> Option<SecretString> {
+    let is_default = config.origins().of("secrets.key_ring").is_none_or(|origin| *origin == Origin::Default);
+    match &config.store.database {
+        Database::Postgres(url) if is_default => Some(url.clone()),
+        _ => None,
+    }
+}
+
+/// What the file and the shared ring say together.
+fn merged(file: &KeyFile, sealer: &Sealer, shared: &str, unopened: Unopened) -> Result<KeyRing> {
+    let local = file.read()?;
+    match (unseal(sealer, shared), local) {
+        (Ok(ring), None) => Ok(ring),
+        (Ok(mut ring), Some(local)) => {
+            ring.merge(&local);
+            Ok(ring)
         }
+        (Err(_), Some(local)) if unopened == Unopened::ShareOurs => {
+            warn!("the shared key ring does not open, as after a change of the password; sharing ours");
+            Ok(local)
+        }
+        (Err(error), _) => Err(error).with_context(|| {
+            format!(
+                "the key ring in the database does not open with this password: copy {} from a server \
+                 that has it, or let `secrets.key_ring` point to it",
+                file.path().display()
+            )
+        }),
+    }
+}
+
+/// Seals with a key made from the password of the database, which every server of it knows.
+async fn sealer(shared_by: Option<&SecretString>) -> Result<Option<Sealer>> {
+    let Some(url) = shared_by else { return Ok(None) };
+    let password = PostgresStore::password(url.expose_secret()).context("the database URL cannot be read")?;
+    let Some(password) = password else {
+        info!("the database has no password, so its key ring is only as safe as the database itself");
+        return Ok(Some(sealer_of([0; 32])));
+    };
+    let key = tokio::task::spawn_blocking(move || {
+        let mut key = [0; 32];
+        argon2::Argon2::default()
+            .hash_password_into(&password, b"provision-engine key ring", &mut key)
+            .map(|()| key)
+    });
+    match key.await.context("cannot derive a key")? {
+        Ok(key) => Ok(Some(sealer_of(key))),
+        Err(error) => bail!("cannot derive a key from the password of the database: {error}"),
     }
 }
 
@@ -267,7 +302,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = KeyFile::new(dir.path().join("keys.json"));
         let shared_by = url.map(SecretString::from);
-        (Keys { file, access: Arc::clone(access) as Arc<_>, shared_by }, dir)
+        let (access, sealed) = (Arc::clone(access) as Arc<_>, Arc::clone(access) as Arc<_>);
+        (Keys { file, access, sealed, shared_by }, dir)
     }
 
     const URL: &str = "postgres://engine:secret@db/engine";
@@ -297,24 +333,133 @@ mod tests {
         }
     }
 
+    /// What `keys rotate`, `keys forget --reseal` and `keys forget` do to the file of a server.
+    fn command(keys: &Keys, change: impl FnOnce(&mut KeyRing)) {
+        let changed = keys.file.change(|ring| {
+            let mut ring = ring.unwrap();
+            change(&mut ring);
+            Ok((ring, ()))
+        });
+        changed.unwrap();
+    }
+
+    fn rotated(ring: &mut KeyRing) {
+        ring.rotate(WallClock.now());
+    }
+
     #[tokio::test]
     async fn a_rotated_ring_reaches_the_others() {
         let access = Arc::new(MemoryStore::new());
         let ((one, _one), (two, _two)) = (server(&access, Some(URL)), server(&access, Some(URL)));
         let (first, second) =
             (SharedRing::new(one.open().await.unwrap()), SharedRing::new(two.open().await.unwrap()));
-        one.file
-            .change(|ring| {
-                let mut ring = ring.unwrap();
-                ring.rotate();
-                Ok((ring, ()))
-            })
-            .unwrap();
-        one.reload(&first).await;
-        let news = two.news(None).await.unwrap();
-        two.take_over(&news, &second).await;
-        assert_eq!((first.active(), second.active()), ("k2".into(), "k2".into()));
-        assert_eq!(two.file.read().unwrap().unwrap().active(), "k2", "also after a restart");
+        command(&one, rotated);
+        assert!(one.reload(&first).await && two.reload(&second).await);
+        assert!(first.active().starts_with("k2-"), "{}", first.active());
+        assert_eq!(second.active(), first.active());
+        assert_eq!(two.file.read().unwrap().unwrap().active(), first.active(), "also after a restart");
+    }
+
+    const NO_PASSWORD: &str = "postgres://engine@db/engine";
+
+    /// One replica: its keys, the ring that it seals with, and what it sealed.
+    struct Replica {
+        keys: Keys,
+        ring: SharedRing,
+        sealed: std::sync::Mutex<Vec<Sealed>>,
+        _dir: TempDir,
+    }
+
+    impl Replica {
+        async fn start(access: &Arc<MemoryStore>) -> Replica {
+            let (keys, dir) = server(access, Some(NO_PASSWORD));
+            let ring = SharedRing::new(keys.open().await.unwrap());
+            Replica { keys, ring, sealed: std::sync::Mutex::default(), _dir: dir }
+        }
+
+        fn seal(&self) {
+            let sealed = Sealer::new(&self.ring, "a").seal(&"secret".into());
+            self.sealed.lock().unwrap().push(sealed);
+        }
+
+        /// Everything that an operator or the server itself may do to a ring, in an order that the seed says.
+        async fn operate(&self, seed: usize) {
+            for turn in 0..6 {
+                self.seal();
+                match (seed / 7_usize.pow(turn)) % 7 {
+                    0 => drop(self.keys.rotate(&self.ring).await.unwrap()),
+                    1 => command(&self.keys, rotated),
+                    2 => drop(self.keys.reload(&self.ring).await),
+                    3 => drop(self.keys.open().await.unwrap()),
+                    4 => command(&self.keys, |ring| {
+                        let older = ring.ids().find(|id| *id != ring.active()).map(str::to_owned);
+                        if let Some(id) = older {
+                            ring.retire(&id).unwrap();
+                        }
+                    }),
+                    5 => fs::remove_file(self.keys.file.path()).unwrap_or_default(),
+                    _ => tokio::task::yield_now().await,
+                }
+                if self.keys.file.read().unwrap().is_none() {
+                    self.keys.open().await.unwrap();
+                }
+                self.seal();
+            }
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn every_command_at_once_on_two_replicas_and_everything_sealed_before_opens() {
+        for seed in 0..60 {
+            let access = Arc::new(MemoryStore::new());
+            let (one, two) = (Replica::start(&access).await, Replica::start(&access).await);
+            let (one, two) = (Arc::new(one), Arc::new(two));
+            let work = [(&one, seed * 7919), (&two, seed * 104_729 + 13)].map(|(replica, seed)| {
+                let replica = Arc::clone(replica);
+                tokio::spawn(async move { replica.operate(seed).await })
+            });
+            for task in work {
+                task.await.unwrap();
+            }
+            for replica in [&one, &two, &one] {
+                assert!(replica.keys.reload(&replica.ring).await);
+            }
+            let sealed = [&one, &two].map(|replica| replica.sealed.lock().unwrap().clone()).concat();
+            for replica in [&one, &two] {
+                let sealer = Sealer::new(&replica.ring, "a");
+                for value in &sealed {
+                    assert!(sealer.open(value).is_ok(), "seed {seed}: {value:?} does not open");
+                }
+            }
+            assert_eq!(one.ring.active(), two.ring.active(), "seed {seed}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_forgotten_key_is_forgotten_by_all_also_by_a_server_that_was_stopped() {
+        let access = Arc::new(MemoryStore::new());
+        let ((one, _one), (two, _two)) =
+            (server(&access, Some(NO_PASSWORD)), server(&access, Some(NO_PASSWORD)));
+        let ring = SharedRing::new(one.open().await.unwrap());
+        let old = two.open().await.unwrap().active().to_owned();
+        command(&one, rotated);
+        command(&one, |ring| ring.forget(&old).unwrap());
+        assert!(one.reload(&ring).await);
+        let started = two.open().await.unwrap();
+        assert_eq!((started.ids().count(), started.active()), (1, ring.active().as_str()));
+    }
+
+    #[tokio::test]
+    async fn a_running_server_never_overwrites_a_ring_that_it_cannot_open() {
+        let access = Arc::new(MemoryStore::new());
+        let (old, _dir) = server(&access, Some(URL));
+        let ring = SharedRing::new(old.open().await.unwrap());
+        let changed = Keys { shared_by: Some("postgres://engine:other@db/engine".into()), ..old.clone() };
+        changed.open().await.unwrap();
+        let shared = access.shared(NAME).await.unwrap();
+        assert!(!old.reload(&ring).await);
+        assert_eq!(access.shared(NAME).await.unwrap(), shared);
+        assert!(old.rotate(&ring).await.is_err());
     }
 
     #[tokio::test]
@@ -326,8 +471,7 @@ mod tests {
         let (stranger, _dir) = server(&access, Some(changed));
         let error = format!("{:#}", stranger.open().await.unwrap_err());
         assert!(error.contains("does not open with this password"), "{error}");
-        let same =
-            Keys { file: old.file.clone(), access: old.access.clone(), shared_by: Some(changed.into()) };
+        let same = Keys { shared_by: Some(changed.into()), ..old.clone() };
         assert_eq!(*same.open().await.unwrap().to_text(), *ring.to_text());
         assert_eq!(*stranger.open().await.unwrap().to_text(), *ring.to_text(), "and shares it anew");
         drop(dir);
@@ -339,11 +483,12 @@ mod tests {
         let (keys, _dir) = server(&access, None);
         let ring = SharedRing::new(keys.open().await.unwrap());
         assert_eq!(access.shared(NAME).await.unwrap(), None);
+        let active = ring.active();
         fs::write(keys.file.path(), "{").unwrap();
         keys.reload(&ring).await;
-        assert_eq!(ring.active(), "k1", "a damaged file leaves the server with the keys that it has");
+        assert_eq!(ring.active(), active, "a damaged file leaves the server with the keys that it has");
         fs::remove_file(keys.file.path()).unwrap();
         keys.reload(&ring).await;
-        assert_eq!(ring.active(), "k1");
+        assert_eq!(ring.active(), active);
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use doors::{KeyKeeper, System, Upkeep, wire};
-use engine::secret::SharedRing;
+use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
 use tokio::net::TcpStream;
@@ -189,26 +189,20 @@ struct Keeper {
 impl KeyKeeper for Keeper {
     async fn keys(&self) -> Result<wire::KeyList, String> {
         let keys = self.keys.clone();
-        blocking(move || keys.list()).await
+        let listed = tokio::task::spawn_blocking(move || keys.list()).await;
+        listed.map_err(|error| error.to_string())?.map(key_list).map_err(|error| format!("{error:#}"))
     }
 
     async fn rotate(&self) -> Result<wire::KeyList, String> {
-        let keys = self.keys.clone();
-        let list = blocking(move || keys.rotate()).await?;
-        self.keys.reload(&self.ring).await;
-        Ok(list)
+        self.keys.rotate(&self.ring).await.map(key_list).map_err(|error| format!("{error:#}"))
     }
 }
 
-async fn blocking(
-    work: impl FnOnce() -> Result<(engine::secret::KeyRing, Option<SystemTime>)> + Send + 'static,
-) -> Result<wire::KeyList, String> {
-    let done = tokio::task::spawn_blocking(work).await.map_err(|error| error.to_string())?;
-    let (ring, changed_at) = done.map_err(|error| format!("{error:#}"))?;
+fn key_list((ring, changed_at): (KeyRing, Option<SystemTime>)) -> wire::KeyList {
     let key = |id: &str| wire::Key { id: id.to_owned(), active: id == ring.active() };
     let changed_at = changed_at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-    Ok(wire::KeyList {
+    wire::KeyList {
         items: ring.ids().map(key).collect(),
         changed_at: changed_at.map(|since| wire::Moment::from(Timestamp(0).plus(since))),
-    })
+    }
 }

@@ -50,33 +50,57 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
     assert!(place.expect(5, &["tokens", "delete", "admin"]).err.contains("last-admin"));
 }
 
+fn key_ids(place: &Place) -> Vec<String> {
+    place.expect(0, &["keys", "list", "-o", "name"]).out.lines().map(str::to_owned).collect()
+}
+
+/// As if the last rotation were long ago.
+fn settle(place: &Place) {
+    let text = std::fs::read_to_string(place.data("keys.json")).unwrap();
+    let mut ring: serde_json::Value = serde_json::from_str(&text).unwrap();
+    ring["active_since"] = "2020-01-01T00:00:00Z".into();
+    std::fs::write(place.data("keys.json"), ring.to_string()).unwrap();
+}
+
 #[test]
 fn a_rotated_key_reaches_a_running_server_and_old_secrets_still_open() {
     let place = Place::new();
     assert_eq!(place.json(&["keys", "list"])["items"], serde_json::json!([]));
     let server = place.serve(&["--sandbox"]);
-    assert_eq!(place.expect(0, &["keys", "list", "-o", "name"]).out, "k1\n");
+    let [old] = &key_ids(&place)[..] else { panic!("one key is made") };
     // Its secret is sealed with the first key and opened after the change.
     let id = place.submit(&["--param", "wait_ms=3000"]);
     place.wait_for_phase(&id, "waiting");
     let rotated = place.expect(0, &["keys", "rotate"]);
-    assert!(
-        rotated.out.contains("k2   seals and opens") && rotated.err.contains("within a minute"),
-        "{rotated:?}"
-    );
+    let new = key_ids(&place).remove(1);
+    assert!(rotated.out.contains(&format!("{new}  seals and opens")), "{rotated:?}");
+    assert!(rotated.err.contains("within a minute"), "{rotated:?}");
     server.going.signal(Signal::HUP);
-    until("the new key", || server.going.err().contains("read the key ring again active=k2").then_some(()));
+    let read = format!("read the key ring again active={new}");
+    until("the new key", || server.going.err().contains(&read).then_some(()));
     place.wait_for_phase(&id, "succeeded");
     place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
 
-    assert!(place.expect(1, &["keys", "forget", "k2"]).err.contains("rotate first"));
-    place.expect(1, &["keys", "forget", "k9"]);
-    place.expect(0, &["keys", "forget", "k1"]);
-    assert_eq!(place.expect(0, &["keys", "list", "-o", "name"]).out, "k2\n");
+    assert!(place.expect(1, &["keys", "forget", &new, "--yes"]).err.contains("rotate first"));
+    place.expect(1, &["keys", "forget", "k9", "--yes"]);
+    let refused = place.expect(1, &["keys", "forget", old, "--yes"]);
+    assert!(refused.err.contains("the last rotation is too recent"), "{refused:?}");
+    settle(&place);
+    let refused = place.expect(1, &["keys", "forget", old, "--yes"]);
+    assert!(
+        refused.err.contains("it sealed 1 saved values") && refused.err.contains("--reseal"),
+        "{refused:?}"
+    );
+
     // Nobody has to ask: the server looks by itself.
-    until("the look at the file", || {
-        (server.going.err().matches("read the key ring again").count() > 1).then_some(())
-    });
+    assert!(place.expect(0, &["keys", "forget", old, "--reseal"]).out.contains("is sealed again"));
+    let resealed = || server.going.err().contains("sealed values again").then_some(());
+    until("the values of the old key are sealed again", resealed);
+    let asked = place.expect(1, &["keys", "forget", old]);
+    assert!(asked.err.contains("give --yes") && key_ids(&place).len() == 2, "{asked:?}");
+    place.expect(0, &["keys", "forget", old, "--yes"]);
+    assert_eq!(key_ids(&place), [new]);
+    place.expect(0, &["operations", "submit", "demo.hello", "--wait"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod hostile_clients;
 mod install;
 mod instances;
 mod kills;
+mod keys;
 mod launch;
 mod launch_canary;
 mod launch_replicas;

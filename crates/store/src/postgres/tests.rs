@@ -6,7 +6,7 @@ use super::connection::{Role, Session};
 use super::*;
 use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
-const ROLES: [Role; 7] = [
+const ROLES: [Role; 10] = [
     committer::COMMITTER,
     claim::CLAIMER,
     pulse::PULSE,
@@ -14,6 +14,9 @@ const ROLES: [Role; 7] = [
     reader::READER,
     reader::ERRANDS,
     resource_list::LISTER,
+    saved::READ_SAVED,
+    saved::READ_RECORDS,
+    saved::RESEAL,
 ];
 
 async fn started() -> (PrivatePostgres, Target) {

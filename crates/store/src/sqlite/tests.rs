@@ -82,7 +82,7 @@ fn migrated() -> Connection {
 #[test]
 fn every_statement_is_understood() {
     let db = migrated();
-    for sql in statements::ALL.iter().chain(people_statements::ALL) {
+    for sql in statements::ALL.iter().chain(people_statements::ALL).chain(saved_statements::ALL) {
         db.prepare(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
     for bits in 0..64 {

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use engine::store::{MemoryStore, Store};
+use engine::store::{MemoryStore, SealedStore, Store};
 use engine::{AccessStore, PeopleStore};
 use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use store::{PostgresStore, SqliteStore};
@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A store with all of its sides.
-pub(crate) trait Whole: Store + AccessStore + PeopleStore {}
+pub(crate) trait Whole: Store + AccessStore + PeopleStore + SealedStore {}
 
-impl<S: Store + AccessStore + PeopleStore> Whole for S {}
+impl<S: Store + AccessStore + PeopleStore + SealedStore> Whole for S {}
 
 pub(crate) struct House {
     pub(crate) store: Arc<dyn Whole>,

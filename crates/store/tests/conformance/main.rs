@@ -18,6 +18,7 @@ mod random;
 mod reading;
 mod resource_lists;
 mod resources;
+mod sealing;
 mod signalling;
 mod sqlite_only;
 mod superseding;
@@ -145,6 +146,10 @@ on_every_store! {
         the_audit_log_is_newest_first,
         a_shared_value_changes_only_for_who_knows_it,
         old_lines_of_the_audit_log_are_forgotten;
+    sealing:
+        values_are_sealed_again_but_not_under_a_node_that_works,
+        what_changed_since_it_was_read_is_not_replaced,
+        unfinished_operations_are_read_as_they_are_saved;
     people:
         a_name_is_taken_once,
         a_change_ends_sessions_by_password_only,

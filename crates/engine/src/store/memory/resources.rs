@@ -6,7 +6,8 @@ use crate::clock::Timestamp;
 use crate::ids::OperationId;
 use crate::phase::Phase;
 use crate::store::{
-    Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, StoreError, Touch,
+    Expect, Portrait, ResourcePage, ResourceQuery, ResourceRow, ResourceWrite, RowKey, SealedPlace,
+    SealedRow, StoreError, Touch,
 };
 
 #[derive(Default)]
@@ -44,6 +45,27 @@ impl Resources {
             Expect::Absent => version.is_none(),
             Expect::Version(expected) => version == Some(expected),
         })
+    }
+
+    /// Every record, for those who look for sealed values.
+    pub(super) fn texts(&self) -> Vec<SealedRow> {
+        let text = |kept: &Kept| SealedRow {
+            place: SealedPlace::Record,
+            key: RowKey::Resource(kept.row.name.clone()),
+            tenant: kept.row.tenant.clone(),
+            resource: Some(kept.row.name.clone()),
+            workflow: String::new(),
+            text: kept.row.record.clone(),
+        };
+        self.by_name.values().map(text).collect()
+    }
+
+    /// Another version of the record, so that whoever read it before looks again.
+    pub(super) fn reseal(&mut self, name: &str, record: &str) {
+        if let Some(kept) = self.by_name.get_mut(name) {
+            record.clone_into(&mut kept.row.record);
+            kept.row.version += 1;
+        }
     }
 
     /// Writes what fits, with the operation that it was accepted for.

@@ -1,0 +1,144 @@
+//! Sealing again with the active key what an older key sealed, so that the older key can be forgotten.
+
+use super::{PREFIX, Sealed, Sealer, SharedRing};
+use crate::registry::sealing_context;
+use crate::store::{SavedReader, SealedPlace, SealedRow, SealedStore, StoreError};
+
+/// How many values a key sealed, by the place where they are saved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SealedCount {
+    /// In params and memories of unfinished operations.
+    pub operations: usize,
+    /// In events and params of finished operations, and in events of unfinished ones.
+    pub history: usize,
+    /// In the records of resources.
+    pub records: usize,
+}
+
+impl SealedCount {
+    pub fn total(self) -> usize {
+        self.operations + self.history + self.records
+    }
+
+    fn add(&mut self, place: SealedPlace, count: usize) {
+        match place {
+            SealedPlace::Params | SealedPlace::Memory => self.operations += count,
+            SealedPlace::Journal | SealedPlace::ArchivedParams => self.history += count,
+            SealedPlace::Record => self.records += count,
+        }
+    }
+}
+
+/// How many saved values only this key opens.
+pub async fn count_sealed(
+    store: &dyn SavedReader,
+    ring: &SharedRing,
+    key: &str,
+) -> Result<SealedCount, StoreError> {
+    let mut found = SealedCount::default();
+    for place in SealedPlace::ALL {
+        let mut after = None;
+        loop {
+            let page = store.sealed_page(place, &part(key), after).await?;
+            for row in &page.rows {
+                found.add(place, sealer(ring, row).resealed(key, &row.text).1);
+            }
+            let Some(next) = page.next else { break };
+            after = Some(next);
+        }
+    }
+    Ok(found)
+}
+
+/// Seals everything again that this key sealed, except what an operation works on right now. Answers what was
+/// sealed again and what is left for the next time.
+pub async fn reseal(
+    store: &dyn SealedStore,
+    ring: &SharedRing,
+    key: &str,
+) -> Result<(SealedCount, SealedCount), StoreError> {
+    let (mut sealed, mut left) = (SealedCount::default(), SealedCount::default());
+    for place in SealedPlace::ALL {
+        let mut after = None;
+        loop {
+            let page = store.sealed_page(place, &part(key), after).await?;
+            for row in &page.rows {
+                let (text, count) = sealer(ring, row).resealed(key, &row.text);
+                if count > 0 {
+                    let is_done = store.replace_sealed(row, &text).await?;
+                    if is_done { &mut sealed } else { &mut left }.add(place, count);
+                }
+            }
+            let Some(next) = page.next else { break };
+            after = Some(next);
+        }
+    }
+    Ok((sealed, left))
+}
+
+fn sealer(ring: &SharedRing, row: &SealedRow) -> Sealer {
+    Sealer::new(ring, sealing_context(&row.tenant, row.resource.as_deref(), &row.workflow))
+}
+
+/// What every text contains that may hold a value of this key, also one of an earlier id of it.
+fn part(key: &str) -> String {
+    format!("{PREFIX}{}", key.split('-').next().unwrap_or_default())
+}
+
+impl Sealer {
+    /// The text with every value that this key sealed for this context sealed again, and how many there were.
+    /// What looks like a sealed value and does not open is left alone.
+    fn resealed(&self, key: &str, text: &str) -> (String, usize) {
+        let (mut done, mut rest, mut count) = (String::with_capacity(text.len()), text, 0);
+        while let Some(at) = rest.find(PREFIX) {
+            let (before, from) = rest.split_at(at);
+            let is_in_value = |c: char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-' | '_');
+            let (value, after) = from.split_at(from.find(|c| !is_in_value(c)).unwrap_or(from.len()));
+            done.push_str(before);
+            match self.opens(key, &Sealed(value.to_owned())) {
+                Some(secret) => {
+                    done.push_str(self.seal(&secret).as_str());
+                    count += 1;
+                }
+                None => done.push_str(value),
+            }
+            rest = after;
+        }
+        done.push_str(rest);
+        (done, count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ExposeSecret, KeyRing};
+    use super::*;
+    use crate::clock::Timestamp;
+
+    #[test]
+    fn only_values_of_the_key_and_the_context_are_sealed_again() {
+        let mut keys = KeyRing::generate();
+        let old = keys.active().to_owned();
+        let ring = SharedRing::new(keys.clone());
+        let mine = Sealer::new(&ring, "mine");
+        let (one, two) = (mine.seal(&"one".into()), mine.seal(&"two".into()));
+        let other = Sealer::new(&ring, "other").seal(&"other".into());
+        keys.rotate(Timestamp(1));
+        ring.replace(keys);
+        let new = mine.seal(&"new".into());
+        let [one, two, other, new] = [&one, &two, &other, &new].map(Sealed::as_str);
+        let text = format!(r#"{{"a":"{one}","b":["{two}",1.50,"{other}"],"c":"{new}","d":"sealed:1:"}}"#);
+
+        let (sealed, count) = mine.resealed(&old, &text);
+        assert_eq!(count, 2);
+        assert!(!sealed.contains(one) && !sealed.contains(two), "{sealed}");
+        assert!(sealed.contains(other) && sealed.contains(new) && sealed.contains("1.50"), "{sealed}");
+        let parsed: serde_json::Value = serde_json::from_str(&sealed).unwrap();
+        let opened = |value: &serde_json::Value| {
+            let sealed = Sealed::parse(value.as_str().unwrap()).unwrap();
+            mine.open(&sealed).unwrap().expose_secret().to_owned()
+        };
+        assert_eq!((opened(&parsed["a"]), opened(&parsed["b"][0])), ("one".into(), "two".into()));
+        assert_eq!(mine.resealed(&old, &sealed), (sealed.clone(), 0), "nothing is left to do");
+    }
+}
