@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
-use engine::store::Stats;
+use engine::store::{Stats, StoreError};
 use engine::{Engine, Observer, Phase, StepResult, Timestamp};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -134,7 +134,11 @@ impl Meter {
             self.oldest_due_seconds.clone(),
         );
         registry.register("running", "Operations that this process works on", self.running.clone());
-        registry.register("store_up", "1 when the database answered the last time", self.store_up.clone());
+        registry.register(
+            "store_up",
+            "1 when the database answers and the last commit worked",
+            self.store_up.clone(),
+        );
         registry.register("store_commits", "Transactions of this process", self.store_commits.clone());
         registry.register("store_writes", "Writes in those transactions", self.store_writes.clone());
         registry.register(
@@ -201,8 +205,12 @@ impl Meter {
         if counted_at.is_some_and(|at| at <= now && now.since(at) < COUNTED) {
             return;
         }
-        match tokio::time::timeout(COUNTED, engine.stats()).await {
-            Ok(Ok(stats)) => self.take_over(stats, now),
+        let counting = async { Ok::<_, StoreError>((engine.stats().await?, engine.is_saving().await)) };
+        match tokio::time::timeout(COUNTED, counting).await {
+            Ok(Ok((stats, is_saving))) => {
+                self.take_over(stats, now);
+                self.store_up.set(i64::from(is_saving));
+            }
             Ok(Err(error)) => {
                 self.store_up.set(0);
                 warn!(%error, "the database cannot count for the metrics");
@@ -224,7 +232,6 @@ impl Meter {
         }
         let age = stats.oldest_due.map_or(Duration::ZERO, |due_at| now.since(due_at));
         self.oldest_due_seconds.set(age.as_secs_f64());
-        self.store_up.set(1);
         self.store_commits.inner().store(stats.commits, Ordering::Relaxed);
         self.store_writes.inner().store(stats.writes, Ordering::Relaxed);
     }
@@ -284,7 +291,6 @@ mod tests {
             "provision_engine_operations{state=\"stuck\"} 4",
             "provision_engine_oldest_due_seconds 1.5",
             "provision_engine_running 0",
-            "provision_engine_store_up 1",
             "provision_engine_store_commits_total 9",
             "provision_engine_store_writes_total 12",
             "provision_engine_operations_finished_total{workflow=\"demo.hello\",phase=\"succeeded\"} 1",

@@ -218,7 +218,12 @@ impl Engine {
         self.worker.house.store.stats(self.now()).await
     }
 
-    /// Whether the database answers and this node may work.
+    /// Whether the database answers and the last commit worked.
+    pub async fn is_saving(&self) -> bool {
+        self.worker.house.store.ping().await.is_ok()
+    }
+
+    /// Whether the database answers, the last commit worked, and this node may work.
     pub async fn is_ready(&self) -> Result<(), StoreError> {
         self.worker.house.store.ping().await?;
         match self.worker.lease() {

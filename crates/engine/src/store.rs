@@ -67,7 +67,7 @@ pub trait Store: Send + Sync + 'static {
     /// signals, audit rows and tombstones from before it go too.
     async fn prune(&self, before: Timestamp) -> Result<usize, StoreError>;
 
-    /// Whether the database answers.
+    /// Whether the database answers, and whether the last commit worked.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Rings when there may be something to claim that this process did not put there itself.

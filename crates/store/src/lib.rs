@@ -6,6 +6,7 @@
 
 mod draft;
 mod fair;
+mod last_commit;
 mod postgres;
 pub mod private_postgres;
 mod resource_search;

@@ -169,7 +169,15 @@ impl Store for PostgresStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.reads.read(questions::PING, &[]).await.map(drop)
+        self.reads.read(questions::PING, &[]).await?;
+        let last = self.committers.last();
+        if last.check().is_ok() {
+            return Ok(());
+        }
+        // A node that is not ready is asked to save nothing, so it must find out by itself when it can again.
+        let tried = self.errands.write(questions::TRY_WRITING, &[]).await.map(drop);
+        last.note(&tried);
+        tried
     }
 
     fn bell(&self) -> &Notify {

@@ -73,21 +73,11 @@ impl Store for SqliteStore {
         self.writer.run(move |transaction: &Transaction<'_>| claim::join(transaction, node, lease)).await
     }
 
-    /// Nobody else could take over, so the lease is not written again.
-    async fn heartbeat(
-        &self,
-        node: NodeId,
-        _lease: Duration,
-    ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
-        let read = move |db: &_| {
-            if !claim::is_known(db, node)? {
-                return Err(StoreError::Fenced);
-            }
-            all(db, statements::WISHES, [node.0.as_bytes()], |row| {
-                Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?))
-            })
-        };
-        Ok(rows::wishes(self.readers.run(read).await?))
+    /// No other node could take over, but the lease is written all the same: a node that cannot write must not
+    /// start anything, and is not ready.
+    async fn heartbeat(&self, node: NodeId, lease: Duration) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let renew = move |transaction: &Transaction<'_>| claim::renew(transaction.db, node, lease);
+        Ok(rows::wishes(self.writer.run_and_change(renew).await?))
     }
 
     async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -146,6 +136,7 @@ impl Store for SqliteStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
+        self.writer.check()?;
         let read = |db: &_| one(db, statements::PING, [], |row| row.get::<_, i64>(0)).map(drop);
         self.readers.run(read).await
     }

@@ -22,6 +22,7 @@ use super::target::Target;
 use super::work::{Job, Work};
 use super::{resource_statements as resource_sql, statements as sql};
 use crate::draft::Draft;
+use crate::last_commit::LastCommit;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
 
 /// One committer serves this many writes under way best, and two the next, where a commit is quick.
@@ -100,6 +101,7 @@ pub(super) struct Committers {
     /// Keeps the queue of those that wait for a row open.
     _locked: mpsc::UnboundedSender<Job>,
     counters: Arc<Counters>,
+    last: LastCommit,
 }
 
 /// Counts a write as under way until its caller has the answer or has gone.
@@ -135,10 +137,26 @@ impl Committers {
             queue
         };
         let queues = (0..count).map(queue).collect();
-        Committers { queues, _locked: locked, counters: Arc::clone(&counters) }
+        Committers {
+            queues,
+            _locked: locked,
+            counters: Arc::clone(&counters),
+            last: LastCommit::default(),
+        }
     }
 
     pub(super) async fn save(&self, work: Work) -> Result<Receipt, StoreError> {
+        let saved = self.queue(work).await;
+        self.last.note(&saved);
+        saved
+    }
+
+    /// Whether the last commit worked.
+    pub(super) fn last(&self) -> &LastCommit {
+        &self.last
+    }
+
+    async fn queue(&self, work: Work) -> Result<Receipt, StoreError> {
         let under_way = self.counters.under_way.fetch_add(1, Ordering::Relaxed);
         let _counted = UnderWay(&self.counters.under_way);
         let is_slow = self.counters.commit_micros.load(Ordering::Relaxed) > SLOW_COMMIT_MICROS;

@@ -90,6 +90,10 @@ pub(super) const STATS: &str = concat!(
         (select created_at from operations order by id limit 1)"
 );
 pub(super) const PING: &str = "select 1";
+/// Changes a row of its own.
+pub(super) const TRY_WRITING: &str = "
+    insert into shared (name, value) values ('last-write-test', now()::text)
+    on conflict (name) do update set value = excluded.value returning 1";
 pub(super) const PRUNE: &str = "
     with old as (
         delete from archive where id in (

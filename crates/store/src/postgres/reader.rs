@@ -33,6 +33,7 @@ pub(super) const ERRANDS: Role = Role {
     settings: BY_FILTER,
     statements: &[
         sql::STATS,
+        sql::TRY_WRITING,
         sql::PRUNE,
         sql::ADD_TOKEN,
         sql::REMOVE_TOKEN,

@@ -45,7 +45,20 @@ pub(super) fn release(
     Ok(())
 }
 
-pub(super) fn is_known(db: &Connection, node: NodeId) -> Result<bool, StoreError> {
+/// Renews the lease of a node and brings the wishes for its operations.
+pub(super) fn renew(
+    db: &Connection,
+    node: NodeId,
+    lease: Duration,
+) -> Result<Vec<(Uuid, String, i64)>, StoreError> {
+    let id = node.0.as_bytes();
+    if execute(db, sql::RENEW, params![id, rows::lease_micros(lease)])? == 0 {
+        return Err(StoreError::Fenced);
+    }
+    all(db, sql::WISHES, [id], |row| Ok((uuid(row, 0)?, row.get(1)?, row.get(2)?)))
+}
+
+fn is_known(db: &Connection, node: NodeId) -> Result<bool, StoreError> {
     Ok(one(db, sql::IS_KNOWN, [node.0.as_bytes()], |row| row.get(0))?.unwrap_or_default())
 }
 

@@ -165,6 +165,7 @@ pub(super) const JOIN: &str = concat!(
     now!(),
     " + ?2) on conflict (id) do update set lease_until = excluded.lease_until"
 );
+pub(super) const RENEW: &str = concat!("update nodes set lease_until = ", now!(), " + ?2 where id = ?1");
 pub(super) const FORGET_OTHERS: &str = "delete from nodes where id <> ?1";
 pub(super) const FORGET: &str = "delete from nodes where id = ?1";
 pub(super) const FREE_OTHERS: &str = concat!(
@@ -305,6 +306,7 @@ pub(super) const ALL: &[&str] = &[
     OLD_RESOURCES,
     PRUNE_RESOURCE,
     JOIN,
+    RENEW,
     FORGET_OTHERS,
     FORGET,
     FREE_OTHERS,

@@ -49,17 +49,52 @@ async fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
     assert!(matches!(refused, StoreError::Full(_)), "{refused}");
     assert!(saved > 5);
     assert!(matches!(store.commit(create(saved)).await, Err(StoreError::Full(_))));
-    assert_eq!(store.ping().await, Ok(()));
+    assert!(matches!(store.ping().await, Err(StoreError::Full(_))), "it still answers, but saves nothing");
+    let node = NodeId(Uuid::from_u128(1));
+    assert!(store.claim(node, Timestamp(0), 1).await.is_err(), "nor does it know a node");
+    assert!(matches!(store.ping().await, Err(StoreError::Full(_))), "what changes nothing proves nothing");
     set_room(&store, 1000).await;
     assert_eq!(store.commit(create(saved)).await, Ok(Receipt::Saved));
     let all = store.list(&Query { limit: 1000, ..Query::default() }).await.unwrap();
     assert_eq!(all.len() as u128, saved + 1);
 }
+    assert!(matches!(store.ping().await, Err(StoreError::Full(_))), "until something is saved");
+    store.join(node, None, Duration::from_secs(5)).await.unwrap();
+    store.heartbeat(node, Duration::from_secs(5)).await.unwrap();
+    assert_eq!(store.ping().await, Ok(()), "a heartbeat is enough");
 
 #[tokio::test]
 async fn a_refused_errand_takes_back_only_itself() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
+#[tokio::test]
+async fn a_heartbeat_finds_out_that_the_disk_is_full() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
+    let (node, lease) = (NodeId(Uuid::from_u128(1)), Duration::from_secs(5));
+    store.join(node, None, lease).await.unwrap();
+    assert_eq!(store.heartbeat(node, lease).await, Ok(Vec::new()));
+    let only_reads = |transaction: &Transaction<'_>| {
+        let set: rusqlite::Result<()> = transaction.db.pragma_update(None, "query_only", true);
+        Ok(set.is_ok())
+    };
+    assert!(store.writer.run(only_reads).await.unwrap());
+    assert!(matches!(store.heartbeat(node, lease).await, Err(StoreError::Unavailable(_))));
+    assert!(store.ping().await.is_err());
+}
+
+#[tokio::test]
+async fn a_writer_that_died_is_said_and_not_only_to_those_who_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
+    assert_eq!(store.ping().await, Ok(()));
+    let died = store.writer.run(|_: &Transaction<'_>| -> Result<(), StoreError> { panic!("a defect") });
+    assert!(matches!(died.await, Err(StoreError::Unavailable(_))));
+    let Err(StoreError::Unavailable(why)) = store.ping().await else { panic!("nothing can be saved") };
+    assert!(why.contains("the thread that writes is gone"), "{why}");
+    assert!(store.list(&Query { limit: 1, ..Query::default() }).await.is_ok(), "reading still works");
+}
+
     let bad = store.writer.run(|transaction: &Transaction<'_>| {
         execute(transaction.db, "delete from journal", [])?;
         Err::<(), _>(StoreError::Refused("no good".into()))

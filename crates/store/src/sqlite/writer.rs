@@ -16,6 +16,7 @@ use super::apply::apply;
 use super::connection::{fault, open_writer};
 use super::statements;
 use crate::draft::Draft;
+use crate::last_commit::LastCommit;
 use crate::{BATCH_BYTES_MAX, BATCH_WRITES_MAX};
 
 /// The open transaction.
@@ -82,6 +83,14 @@ fn untried<T>() -> Result<T, StoreError> {
     Err(StoreError::Unavailable("nothing was tried yet".into()))
 }
 
+async fn answered<W, T>(
+    queued: Result<(), StoreError>,
+    answer: oneshot::Receiver<Answer<W, T>>,
+) -> Result<T, StoreError> {
+    queued?;
+    answer.await.map_err(|_| gone())?.found
+}
+
 fn gone() -> StoreError {
     StoreError::Unavailable("the thread that writes is gone".into())
 }
@@ -90,6 +99,7 @@ pub(super) struct Writer {
     queue: Option<mpsc::UnboundedSender<Box<dyn Errand>>>,
     thread: Option<JoinHandle<()>>,
     counters: Arc<Counters>,
+    last: LastCommit,
 }
 
 #[derive(Default)]
@@ -108,7 +118,7 @@ impl Writer {
             .name("sqlite-writer".into())
             .spawn(move || desk.work())
             .map_err(|error| StoreError::Unavailable(format!("cannot start a thread: {error}")))?;
-        Ok(Writer { queue: Some(queue), thread: Some(thread), counters })
+        Ok(Writer { queue: Some(queue), thread: Some(thread), counters, last: LastCommit::default() })
     }
 
     /// Saves one write.
@@ -116,8 +126,10 @@ impl Writer {
         let (caller, answer) = oneshot::channel();
         let (weight, found) = (draft.weight(), untried());
         let work = move |transaction: &Transaction<'_>| apply(transaction, &draft);
-        self.queue(Box::new(Asked { work, weight, is_write: true, found, caller }))?;
-        answer.await.map_err(|_| gone())?.found
+        let queued = self.queue(Box::new(Asked { work, weight, is_write: true, found, caller }));
+        let saved = answered(queued, answer).await;
+        self.last.note(&saved);
+        saved
     }
 
     /// Does this in a transaction, together with what others want at the same moment, and answers after the
@@ -128,8 +140,26 @@ impl Writer {
         T: Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue(Box::new(Asked { work, weight: 0, is_write: false, found: untried(), caller }))?;
-        answer.await.map_err(|_| gone())?.found
+        let queued =
+            self.queue(Box::new(Asked { work, weight: 0, is_write: false, found: untried(), caller }));
+        let done = answered(queued, answer).await;
+        // It may have changed nothing, so that it worked says nothing about commits.
+        done.inspect_err(|error| self.last.failed(error))
+    }
+
+    /// The same for what always changes something.
+    pub(super) async fn run_and_change<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        W: FnMut(&Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.run(work).await.inspect(|_| self.last.worked())
+    }
+
+    /// Whether the last commit worked and the thread is there.
+    pub(super) fn check(&self) -> Result<(), StoreError> {
+        let is_there = self.queue.as_ref().is_some_and(|queue| !queue.is_closed());
+        self.last.check().and(if is_there { Ok(()) } else { Err(gone()) })
     }
 
     fn queue(&self, errand: Box<dyn Errand>) -> Result<(), StoreError> {
