@@ -18,8 +18,8 @@ pub fn describe(event: &Event) -> String {
 
 fn sentence(body: &Body) -> String {
     match body {
-        Body::Created { by, started: Some(step) } => format!("{by} asked for it, and {step} starts"),
-        Body::Created { by, started: None } => format!("{by} asked for it"),
+        Body::Created { by, started: Some(step), .. } => format!("{by} asked for it, and {step} starts"),
+        Body::Created { by, started: None, .. } => format!("{by} asked for it"),
         Body::Adopted { node } => format!("node {node} took over"),
         Body::Stepped { changes, started } => stepped(changes, started.as_deref()),
         Body::Waited { step, reason, key: Some(key), until, .. } => {
@@ -119,7 +119,10 @@ mod tests {
 
     #[test]
     fn every_kind_of_event_is_one_sentence() {
-        check(Body::Created { by: "ci".into(), started: Some("a".into()) }, "ci asked for it, and a starts");
+        check(
+            Body::Created { by: "ci".into(), started: Some("a".into()), made_by: None },
+            "ci asked for it, and a starts",
+        );
         let changes = Changes {
             done: vec!["a".into(), "b".into(), "c".into()],
             facts: [("a.id".to_owned(), 1.into())].into(),

@@ -27,6 +27,7 @@ impl Default for RetryPolicy {
 
 /// What a step has spent since it last got on. Saved with the operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Budget {
     pub attempts: u32,
     pub spent_ms: u64,

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::clock::{Clock, Timestamp};
-use crate::event::Event;
+use crate::event::{Event, Release};
 use crate::feed::Feed;
 use crate::house::{House, Settings};
 use crate::ids::{NodeId, OperationId};
@@ -22,8 +22,8 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError, Summary, Wish,
-    Write,
+    Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, SavedOperation, SavedReader, Shown, Stats,
+    Store, StoreError, Summary, Wish, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
@@ -44,6 +44,7 @@ pub struct EngineBuilder {
     settings: Settings,
     limits: Limits,
     observer: Arc<dyn Observer>,
+    release: Release,
     registry: Registry,
 }
 
@@ -67,6 +68,13 @@ impl EngineBuilder {
         self
     }
 
+    /// The release of the program, where it is not that of this crate.
+    #[must_use]
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
+        self
+    }
+
     #[must_use]
     pub fn workflow<W: Workflow>(mut self, plan: Plan<W>) -> Self {
         self.registry.add(plan);
@@ -83,6 +91,7 @@ impl EngineBuilder {
             observer: self.observer,
             feed: Feed::default(),
             stopping: AtomicBool::new(false),
+            release: self.release,
         };
         Engine { worker: Arc::new(Worker::new(house, self.registry)) }
     }
@@ -119,6 +128,8 @@ pub struct Unfinishable {
     pub reason: String,
 }
 
+/// Operations read at a time when all are checked.
+const CHECK_PAGE: usize = 100;
 /// Events read at a time when a memory is folded.
 const FOLD_PAGE: usize = 1000;
 
@@ -131,6 +142,7 @@ impl Engine {
             settings: Settings::default(),
             limits: Limits::default(),
             observer: Arc::new(Unobserved),
+            release: Release::parse(env!("CARGO_PKG_VERSION")),
             registry: Registry::default(),
         }
     }
@@ -259,36 +271,36 @@ impl Engine {
         self.worker.house.clock.now()
     }
 
-    /// Every unfinished operation that this release could not finish, with the reason.
-    pub async fn check_unfinished(&self) -> Result<(usize, Vec<Unfinishable>), StoreError> {
-        let phases: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| !phase.is_final()).collect();
-        let mut query = Query { phases, limit: 500, ..Query::default() };
-        let (mut count, mut found) = (0, Vec::new());
+    /// Every unfinished operation that this release could not finish, with the reason. Only reads.
+    pub async fn check_unfinished(
+        &self,
+        store: &dyn SavedReader,
+    ) -> Result<(usize, Vec<Unfinishable>), StoreError> {
+        let (mut count, mut found, mut after) = (0, Vec::new(), None);
         loop {
-            let page = self.list(&query).await?;
+            let page = store.unfinished(after, CHECK_PAGE).await?;
             let Some(last) = page.last() else { return Ok((count, found)) };
-            query.before = Some(last.id);
+            after = Some(last.id);
             count += page.len();
-            for summary in page {
-                if let Some(reason) = self.unfinishable(&summary).await? {
-                    let Summary { id, workflow, .. } = summary;
-                    found.push(Unfinishable { operation: id, workflow, reason });
+            for saved in page {
+                if let Err(reason) = self.check(&saved) {
+                    found.push(Unfinishable { operation: saved.id, workflow: saved.workflow, reason });
                 }
             }
         }
     }
 
-    async fn unfinishable(&self, summary: &Summary) -> Result<Option<String>, StoreError> {
-        let Some(plan) = self.worker.registry.get(&summary.workflow) else {
-            return Ok(Some(format!("this release has no workflow {}", summary.workflow)));
-        };
-        match self.inspect(summary.id).await {
-            Ok(Some(Inspection { unreadable: Some(why), .. })) | Err(StoreError::Refused(why)) => {
-                Ok(Some(why))
-            }
-            Ok(Some(inspection)) => Ok(plan.readable(&inspection.shown.params, &inspection.memory).err()),
-            Ok(None) => Ok(None),
-            Err(error) => Err(error),
+    fn check(&self, saved: &SavedOperation) -> Result<(), String> {
+        let house = &self.worker.house;
+        let plan = self.worker.registry.get(&saved.workflow);
+        let plan = plan.ok_or_else(|| format!("this release has no workflow {}", saved.workflow))?;
+        let memory = saved.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
+        let mut memory = memory.map_err(|error| format!("its memory cannot be read: {error}"))?;
+        for event in &saved.events {
+            let body = serde_json::from_str(&event.body)
+                .map_err(|error| format!("event {} cannot be read: {error}", event.seq))?;
+            memory.apply(Event { seq: event.seq, at: Timestamp(event.at), body });
         }
+        plan.readable(&saved.params, &memory, house.release)
     }
 }

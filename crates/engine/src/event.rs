@@ -1,8 +1,9 @@
 //! What happened to an operation, for people and for the engine: the journal is both.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::clock::Timestamp;
@@ -21,6 +22,7 @@ pub struct Event {
 
 /// What steps learned since the event before.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Changes {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, Value>,
@@ -40,14 +42,57 @@ impl Changes {
     }
 }
 
+/// Which release accepted an operation, and by which plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeBy {
+    pub release: Release,
+    /// A digest of the names of the steps.
+    pub plan: String,
+}
+
+/// A version number, compared part by part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Release(pub [u32; 3]);
+
+impl Release {
+    /// Reads `1.2.3`; what is not a number counts as 0, and what follows is left out.
+    pub fn parse(text: &str) -> Release {
+        let mut parts = text.split(['.', '-', '+']).map(|part| part.parse().unwrap_or_default());
+        Release(std::array::from_fn(|_| parts.next().unwrap_or_default()))
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [major, minor, patch] = self.0;
+        write!(f, "{major}.{minor}.{patch}")
+    }
+}
+
+impl Serialize for Release {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Release {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Release::parse(&text))
+    }
+}
+
+/// What happened. A field that this release does not know makes an event unreadable: folded without it, the memory
+/// would lack what a newer release remembers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Body {
     /// Somebody asked for it. `started` is the first step: its intent needs no event of its own.
     Created {
         by: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made_by: Option<MadeBy>,
     },
     /// Another node took over from one that died.
     Adopted { node: NodeId },
@@ -166,6 +211,31 @@ mod tests {
         let body = Body::Stepped { changes: Changes::default(), started: Some("launch".into()) };
         assert_eq!(body.to_text(), r#"{"kind":"stepped","started":"launch"}"#);
         assert_eq!(serde_json::from_str::<Body>(&body.to_text()).unwrap(), body);
+    }
+
+    #[test]
+    fn an_event_with_a_field_of_a_newer_release_is_not_read() {
+        for text in [
+            r#"{"kind":"stepped","started":"launch","with":"care"}"#,
+            r#"{"kind":"stepped","changes":{"notes":["a"]}}"#,
+            r#"{"kind":"paused_by_policy"}"#,
+        ] {
+            let error = serde_json::from_str::<Body>(text).unwrap_err();
+            assert!(error.is_data() && error.to_string().contains("unknown"), "{error}");
+        }
+    }
+
+    #[test]
+    fn releases_are_compared_part_by_part() {
+        let release = Release::parse;
+        assert!(release("0.10.0") > release("0.9.9") && release("1.0.0") > release("0.99.99"));
+        assert_eq!(release("1.2.3-rc1"), Release([1, 2, 3]));
+        assert_eq!((release("1.2").to_string(), release("").to_string()), ("1.2.0".into(), "0.0.0".into()));
+        let text = serde_json::to_string(&release("1.2.3")).unwrap();
+        assert_eq!(
+            (text.as_str(), serde_json::from_str::<Release>(&text).unwrap()),
+            ("\"1.2.3\"", Release([1, 2, 3]))
+        );
     }
 
     #[test]

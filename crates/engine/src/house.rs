@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::budget::RetryPolicy;
 use crate::clock::{Clock, Timestamp};
+use crate::event::Release;
 use crate::feed::Feed;
 use crate::ids::NodeId;
 use crate::limits::Limits;
@@ -56,6 +57,8 @@ pub(crate) struct House {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) feed: Feed,
     pub(crate) stopping: AtomicBool,
+    /// Of the program that this process runs.
+    pub(crate) release: Release,
 }
 
 impl House {

@@ -30,6 +30,7 @@ mod runner;
 pub mod secret;
 mod step;
 pub mod store;
+mod unknown;
 mod verdict;
 mod worker;
 mod workflow;
@@ -40,7 +41,7 @@ pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{
     Accepted, Alongside, AskError, Command, Engine, EngineBuilder, Inspection, SubmitError, Unfinishable,
 };
-pub use event::{Because, Body, Changes, Event, masked};
+pub use event::{Because, Body, Changes, Event, MadeBy, Release, masked};
 pub use feed::Feed;
 pub use house::Settings;
 pub use ids::{NodeId, OperationId};

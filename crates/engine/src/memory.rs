@@ -7,12 +7,15 @@ use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::clock::Timestamp;
-use crate::event::{Because, Body, Changes, Event};
+use crate::event::{Because, Body, Changes, Event, MadeBy};
 use crate::outcome::Cause;
 use crate::phase::{Phase, Verb};
 
 /// Everything the engine remembers of one operation. Folding the same events always gives the same memory, so
 /// a parked operation carries its memory in its row and a crashed one is folded from there on.
+///
+/// Replicas of two releases write the same rows. What a newer release adds here is kept; what it adds further below
+/// cannot be read, and the operation is left to the newer release.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
@@ -56,10 +59,20 @@ pub struct Memory {
     pub finished: Option<Phase>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<LastError>,
+    /// The release and the plan that the operation was created with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<MadeBy>,
+    /// Another node took over, and no node has worked on it since: a call may have happened that was not recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub adopted: bool,
+    /// What a newer release remembers besides. It goes back into the row with everything else.
+    #[serde(flatten)]
+    pub unknown: BTreeMap<String, Value>,
 }
 
 /// What a step said it waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Wait {
     pub step: String,
     pub reason: String,
@@ -69,6 +82,7 @@ pub struct Wait {
 
 /// Why the operation goes back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Turned {
     pub because: Because,
     pub step: Option<String>,
@@ -76,6 +90,7 @@ pub struct Turned {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StuckAt {
     pub step: String,
     pub cause: Cause,
@@ -83,6 +98,7 @@ pub struct StuckAt {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LastError {
     pub step: String,
     pub cause: Cause,
@@ -109,8 +125,17 @@ impl Memory {
 
     pub fn apply(&mut self, event: Event) {
         let at = event.at;
+        self.adopted = match &event.body {
+            Body::Adopted { .. } => true,
+            // These come in before anything is done about the operation.
+            Body::Asked { .. } | Body::Signalled { .. } => self.adopted,
+            _ => false,
+        };
         match event.body {
-            Body::Created { started, .. } => self.open(started),
+            Body::Created { started, made_by, .. } => {
+                self.made_by = made_by;
+                self.open(started);
+            }
             Body::Adopted { .. } => {}
             Body::Stepped { changes, started } => {
                 self.learn(changes);
@@ -234,6 +259,8 @@ impl Memory {
                     heard: self.heard,
                     round: self.round + 1,
                     last_error: self.last_error.take(),
+                    made_by: self.made_by.take(),
+                    unknown: std::mem::take(&mut self.unknown),
                     ..Memory::default()
                 };
             }

@@ -14,6 +14,7 @@ use crate::outcome::{Halt, LetGo};
 use crate::phase::Phase;
 use crate::secret::{Sealed, Sealer, SecretError, SecretString};
 use crate::store::{Append, Hold, Portrait, Receipt, Store, StoreError, TakenSignal, Write};
+use crate::unknown::Unknown;
 use crate::workflow::{Fact, Record, Resource, Workflow};
 
 /// One durable run of a workflow for one resource, as its steps see it.
@@ -41,6 +42,8 @@ pub(crate) struct Book {
     pub(crate) portrait: Option<(String, Portrait)>,
     /// What it looked like when it was last saved, as far as this node knows.
     pub(crate) portrayed: Option<Portrait>,
+    /// What the saved state has that this release does not know.
+    pub(crate) unknown: Option<Unknown>,
     pub(crate) sealer: Sealer,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -81,12 +84,23 @@ impl<W: Workflow> Operation<W> {
     pub fn remember_as<T: Record>(&mut self, key: &str, fact: &T) -> Result<(), Halt> {
         let value = serde_json::to_value(fact)
             .map_err(|error| Halt::Fail { cause: format!("cannot remember {key}: {error}").into() })?;
+        let value = self.with_unknown::<T>(key, value);
         if self.book.memory.facts.get(key) == Some(&value) {
             self.book.pending.facts.remove(key);
         } else {
             self.book.pending.facts.insert(key.to_owned(), value);
         }
         Ok(())
+    }
+
+    /// A fact that another release saved before may have fields that this one does not know.
+    fn with_unknown<T: Record>(&self, key: &str, value: Value) -> Value {
+        let saved = self.book.memory.facts.get(key);
+        let read = saved.and_then(|saved| serde_json::from_value::<T>(saved.clone()).ok());
+        match saved.zip(read).and_then(|(saved, read)| Unknown::of(saved, &read)) {
+            Some(unknown) => unknown.restore::<T>(value),
+            None => value,
+        }
     }
 
     /// Saves facts and state now. Costs a commit, and nothing when there is nothing new. For a step that must
@@ -186,7 +200,18 @@ impl<W: Workflow> Operation<W> {
     /// Notices what changed in the state since it was last saved.
     pub(crate) fn collect(&mut self) {
         let state = serde_json::to_value(&self.state).unwrap_or(Value::Null);
+        let state = match &self.book.unknown {
+            Some(unknown) => unknown.restore::<W::State>(state),
+            None => state,
+        };
         self.book.pending.state = (state != self.book.memory.state).then_some(state);
+    }
+
+    /// Takes the state as the memory has it.
+    pub(crate) fn restore_state(&mut self) {
+        let saved = &self.book.memory.state;
+        self.state = serde_json::from_value(saved.clone()).unwrap_or_default();
+        self.book.unknown = Unknown::of(saved, &self.state);
     }
 
     /// Forgets what a pass put together.

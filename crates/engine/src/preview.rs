@@ -60,6 +60,7 @@ impl<W: Workflow> Plan<W> {
                 pending: Changes::default(),
                 portrait: None,
                 portrayed: None,
+                unknown: None,
                 sealer,
                 store,
                 clock,

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
+use crate::event::Release;
 use crate::house::{House, Lease, Mailbox};
 use crate::memory::Memory;
 use crate::operation::{Book, Operation};
@@ -15,6 +17,7 @@ use crate::plan::{OnFailure, Plan, StepInfo};
 use crate::runner::{Course, Left};
 use crate::secret::Sealer;
 use crate::store::{Claimed, Hold};
+use crate::unknown::Unknown;
 use crate::workflow::Workflow;
 
 /// A plan of any workflow.
@@ -24,8 +27,11 @@ pub(crate) trait AnyPlan: Send + Sync {
     fn opens_with(&self) -> Option<&'static str>;
     fn deadline(&self) -> Duration;
     fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String>;
+    /// A digest of the names of the steps.
+    fn digest(&self) -> String;
     /// Whether this release can go on with what is saved; the reason when it cannot.
-    fn readable(&self, params: &str, memory: &Memory) -> Result<(), String>;
+    fn readable(&self, params: &str, memory: &Memory, release: Release) -> Result<(), String>;
+    /// Works on an operation that is readable as a whole; the reason when it is not.
     async fn run(&self, job: Job<'_>) -> Result<Left, String>;
 }
 
@@ -113,8 +119,23 @@ impl<W: Workflow> AnyPlan for Plan<W> {
         serde_json::to_string(&params).map_err(|error| error.to_string())
     }
 
-    fn readable(&self, params: &str, memory: &Memory) -> Result<(), String> {
+    fn digest(&self) -> String {
+        let names: Vec<&str> = self.steps.iter().map(|planned| planned.step.name()).collect();
+        let digest = Sha256::digest(names.join("\n").as_bytes());
+        digest.iter().take(4).fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    }
+
+    fn readable(&self, params: &str, memory: &Memory, release: Release) -> Result<(), String> {
         decode::<W>(params, memory)?;
+        // A step of a newer plan that has not started yet leaves no trace, so the plans are compared.
+        if let Some(made_by) = memory.made_by.as_ref().filter(|made_by| made_by.release > release)
+            && made_by.plan != self.digest()
+        {
+            return Err(format!(
+                "release {} created it, with other steps than this release has",
+                made_by.release
+            ));
+        }
         let has = |name: &str| self.steps.iter().any(|planned| planned.step.name() == name);
         let gone = || memory.started.iter().filter(|name| !memory.undone.contains(*name) && !has(name));
         if let Some(name) = gone().find(|name| !memory.done.contains(*name)) {
@@ -130,7 +151,9 @@ impl<W: Workflow> AnyPlan for Plan<W> {
 
     async fn run(&self, job: Job<'_>) -> Result<Left, String> {
         let Job { house, lease, mailbox, claimed, memory, row_seq, not_before } = job;
+        self.readable(&claimed.params, &memory, house.release)?;
         let (params, state) = decode::<W>(&claimed.params, &memory)?;
+        let unknown = Unknown::of(&memory.state, &state);
         let mut memory = memory;
         if memory.state.is_null() {
             // The default state needs no event: every release makes it anew.
@@ -140,6 +163,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             mailbox.put(wish);
         }
         let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), W::KIND);
+        let adopted = memory.adopted;
         let book = Book {
             memory,
             seq: claimed.seq,
@@ -147,6 +171,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             pending: crate::event::Changes::default(),
             portrait: None,
             portrayed: None,
+            unknown,
             sealer: Sealer::new(&house.ring, context),
             store: Arc::clone(&house.store),
             clock: Arc::clone(&house.clock),
@@ -174,7 +199,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             not_before,
             row_seq,
             signal: claimed.signal,
-            orphaned: claimed.orphaned,
+            orphaned: claimed.orphaned || adopted,
         };
         Ok(course.drive().await)
     }

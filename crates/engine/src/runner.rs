@@ -219,8 +219,7 @@ impl<W: Workflow> Course<'_, W> {
 
     /// After a new round began the state is empty again.
     fn restore(&mut self) {
-        let state = self.op.book.memory.state.clone();
-        self.op.state = serde_json::from_value(state).unwrap_or_default();
+        self.op.restore_state();
         self.op.book.pending = Changes::default();
     }
 

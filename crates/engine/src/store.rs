@@ -293,6 +293,8 @@ pub struct Claimed {
     pub orphaned: bool,
     pub wish: Option<Wish>,
     pub signal: Option<Signal>,
+    /// Why this release cannot read its journal, where a newer release wrote it. The events are not all here.
+    pub unreadable: Option<String>,
 }
 
 /// One line of a list.

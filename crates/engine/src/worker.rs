@@ -26,7 +26,7 @@ use crate::store::{Claimed, Claims, Hold, Park, StoreError, Write};
 
 /// Operations taken in one claim; more are taken in the next one.
 const CLAIM_MAX: usize = 500;
-/// How long an operation rests whose workflow this release does not know: another node may know it.
+/// How long an operation rests that this release does not know or cannot read whole: another node may.
 const UNKNOWN_REST: Duration = Duration::from_secs(60);
 /// How long it rests when there is a control request for it: a node that knows the workflow may deal with that.
 const UNKNOWN_REQUEST_REST: Duration = Duration::from_secs(1);
@@ -184,14 +184,12 @@ impl Worker {
         let Some(plan) = self.registry.get(&claimed.workflow) else {
             let reason =
                 format!("this release has no workflow {}: a node that has it will go on", claimed.workflow);
-            let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
-            let rest = Aside {
-                due_at: Some(now.plus(UNKNOWN_REST)),
-                not_before: Some(now.plus(UNKNOWN_REQUEST_REST)),
-                heard: 0,
-            };
-            return self.put_aside(hold, phase, rest, reason).await;
+            return self.leave_to_others(hold, phase, reason).await;
         };
+        if let Some(reason) = claimed.unreadable.clone() {
+            return self.leave_to_others(hold, phase, reason).await;
+        }
+        let deadline_at = claimed.deadline_at;
         // An operation that was created here was not claimed yet.
         let not_before = (claimed.epoch > 1).then(|| now.plus(CLAIM_DISTANCE));
         let heard = claimed.wish.as_ref().map_or(0, |wish| wish.number);
@@ -207,12 +205,27 @@ impl Worker {
         };
         match outcome {
             Ok(left) => left,
-            // Nobody can deal with a request for it either, so that is dropped.
-            Err(reason) => {
+            // Nobody has gone on with it for as long as it may take: a person must look. Nobody can deal with a request
+            // for it either, so that is dropped.
+            Err(reason) if self.house.clock.now() >= deadline_at => {
                 let rest = Aside { due_at: None, not_before, heard };
                 self.put_aside(hold, Phase::Stuck, rest, reason).await
             }
+            Err(reason) => self.leave_to_others(hold, phase, reason).await,
         }
+    }
+
+    /// A node of another release may be able to go on. This one changes nothing, so that nothing of what it cannot
+    /// read gets lost.
+    async fn leave_to_others(&self, hold: Hold, phase: Phase, reason: String) -> Left {
+        let now = self.house.clock.now();
+        let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
+        let rest = Aside {
+            due_at: Some(now.plus(UNKNOWN_REST)),
+            not_before: Some(now.plus(UNKNOWN_REQUEST_REST)),
+            heard: 0,
+        };
+        self.put_aside(hold, phase, rest, reason).await
     }
 
     /// Puts an operation down that this release cannot work on. One bad operation never stops the others.

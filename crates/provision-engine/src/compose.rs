@@ -154,8 +154,12 @@ impl House {
 
 /// Every workflow of this release, without a server, a database or a far side.
 pub(crate) fn workflows() -> Vec<wire::Workflow> {
-    let bare = Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), unused_ring());
-    unconnected(bare).workflows().into_iter().map(wire::Workflow::from).collect()
+    without_database().workflows().into_iter().map(wire::Workflow::from).collect()
+}
+
+/// An engine that knows every workflow of this release, and neither a database nor a far side.
+pub(crate) fn without_database() -> Engine {
+    unconnected(Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), unused_ring()))
 }
 
 /// An engine that can look into this database but not work.

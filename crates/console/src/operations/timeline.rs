@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn created() -> Body {
-        Body::Created { by: "ci".into(), started: Some("a".into()) }
+        Body::Created { by: "ci".into(), started: Some("a".into()), made_by: None }
     }
 
     #[track_caller]

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::Engine;
-use crate::event::{Body, Event};
+use crate::event::{Body, Event, MadeBy};
 use crate::ids::OperationId;
 use crate::phase::{Phase, Verb};
 use crate::registry::sealing_context;
@@ -93,10 +93,11 @@ impl Engine {
         let host = self.worker.host().filter(|_| !command.queue);
         let deadline = plan.deadline().min(house.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
+        let made_by = Some(MadeBy { release: house.release, plan: plan.digest() });
         let supersedes = along.supersedes.map(|(id, reason)| {
             (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at: now, number: 0 })
         });
-        let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started } };
+        let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started, made_by } };
         let write = |name, expect, portrait| {
             let tenant = command.tenant.clone();
             ResourceWrite { name, tenant, expect, portrait, at: now }
@@ -205,6 +206,7 @@ fn first_claim(create: Create) -> Claimed {
         orphaned: false,
         wish: None,
         signal: None,
+        unreadable: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::store::Query;
+use engine::store::{Query, Store};
 use engine::{Effect, OnFailure, Phase};
 use serde_json::{Value, json};
 

@@ -8,4 +8,5 @@ mod ownership;
 mod parting;
 mod scripted;
 mod simulation;
+mod upgrades;
 mod wishes;

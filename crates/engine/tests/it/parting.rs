@@ -1,6 +1,6 @@
 //! The record of a resource says how its operation came to rest, and forgets what only the operation needed.
 
-use engine::store::Expect;
+use engine::store::{Expect, Store};
 use engine::{Alongside, Command, Phase, Verb};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use engine::store::{MemoryStore, Portrait, Store};
+use engine::store::{MemoryStore, Portrait};
 use engine::{
     Effect, EngineBuilder, Fact, OnFailure, Operation, Outcome, Plan, Rest, Step, Timestamp, Workflow, done,
     fail, retry, skip, wait, wait_for,
@@ -148,7 +148,7 @@ impl Step<Script> for Scripted {
 /// A house with the script in it, and all that a test looks at.
 pub(crate) struct Stage {
     pub(crate) house: House,
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<MemoryStore>,
     pub(crate) world: Arc<World>,
     pub(crate) tally: Arc<Tally>,
 }
@@ -171,11 +171,11 @@ impl Stage {
     }
 
     pub(crate) async fn with(props: &Props) -> Stage {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let store = Arc::new(MemoryStore::new());
         let (world, tally) = (Arc::new(World::default()), Arc::new(Tally::default()));
         let far = FarSide::immortal(&world);
         let clock = Arc::new(VirtualClock::seeded(1));
-        let builder = House::plan(Arc::clone(&store), clock);
+        let builder = House::plan(store.clone(), clock);
         let builder = register(builder, props, &far, &tally);
         Stage { house: House::open(builder, None).await, store, world, tally }
     }

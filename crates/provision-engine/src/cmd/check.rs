@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::compose::{Database, looker};
+use crate::compose::{DatabaseReader, without_database};
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Table, note};
 
@@ -16,13 +16,14 @@ Examples:
   provision-engine check --against-db
   provision-engine check --against-db -o json
 
-Run it with the new release before an upgrade. Exit code 2 means that something cannot be finished.";
+Run it with the new release before an upgrade, also while servers of the old one run: it only reads.
+Exit code 2 means that something cannot be finished.";
 
 /// Find unfinished operations that this release could not finish
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CheckArgs {
-    /// Read every unfinished operation in the database
+    /// Read every unfinished operation in the database, and change nothing
     #[arg(long)]
     against_db: bool,
 }
@@ -55,8 +56,9 @@ pub(crate) async fn run(global: &Global, args: &CheckArgs) -> Result<Exit> {
     }
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
-    let engine = looker(Database::open(&config.store).await?);
-    let (unfinished, items) = engine.check_unfinished().await.context("cannot read the database")?;
+    let database = DatabaseReader::open(&config.store).await?;
+    let checked = without_database().check_unfinished(database.saved()).await;
+    let (unfinished, items) = checked.context("cannot read the database")?;
     let count = items.len();
     output::print(global.output, &Report { unfinished, items })?;
     if count > 0 {

@@ -16,7 +16,11 @@ fn create(n: u128) -> Write {
         created_at: Timestamp(0),
         deadline_at: Timestamp(0),
         owner: None,
-        event: Event { seq: 1, at: Timestamp(0), body: Body::Created { by: "test".into(), started: None } },
+        event: Event {
+            seq: 1,
+            at: Timestamp(0),
+            body: Body::Created { by: "test".into(), started: None, made_by: None },
+        },
         idempotency: None,
         queue: false,
         subject: None,
@@ -54,19 +58,15 @@ async fn a_full_disk_is_said_and_nothing_is_lost_when_there_is_room_again() {
     assert!(store.claim(node, Timestamp(0), 1).await.is_err(), "nor does it know a node");
     assert!(matches!(store.ping().await, Err(StoreError::Full(_))), "what changes nothing proves nothing");
     set_room(&store, 1000).await;
-    assert_eq!(store.commit(create(saved)).await, Ok(Receipt::Saved));
-    let all = store.list(&Query { limit: 1000, ..Query::default() }).await.unwrap();
-    assert_eq!(all.len() as u128, saved + 1);
-}
     assert!(matches!(store.ping().await, Err(StoreError::Full(_))), "until something is saved");
     store.join(node, None, Duration::from_secs(5)).await.unwrap();
     store.heartbeat(node, Duration::from_secs(5)).await.unwrap();
     assert_eq!(store.ping().await, Ok(()), "a heartbeat is enough");
+    assert_eq!(store.commit(create(saved)).await, Ok(Receipt::Saved));
+    let all = store.list(&Query { limit: 1000, ..Query::default() }).await.unwrap();
+    assert_eq!(all.len() as u128, saved + 1);
+}
 
-#[tokio::test]
-async fn a_refused_errand_takes_back_only_itself() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
 #[tokio::test]
 async fn a_heartbeat_finds_out_that_the_disk_is_full() {
     let dir = tempfile::tempdir().unwrap();
@@ -95,6 +95,10 @@ async fn a_writer_that_died_is_said_and_not_only_to_those_who_write() {
     assert!(store.list(&Query { limit: 1, ..Query::default() }).await.is_ok(), "reading still works");
 }
 
+#[tokio::test]
+async fn a_refused_errand_takes_back_only_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path().join("operations.db")).unwrap();
     let bad = store.writer.run(|transaction: &Transaction<'_>| {
         execute(transaction.db, "delete from journal", [])?;
         Err::<(), _>(StoreError::Refused("no good".into()))

@@ -58,7 +58,7 @@ pub(crate) fn plain(tenant: &str) -> Create {
         created_at: at(0),
         deadline_at: at(1000),
         owner: None,
-        event: event(1, Body::Created { by: "test".into(), started: None }),
+        event: event(1, Body::Created { by: "test".into(), started: None, made_by: None }),
         idempotency: None,
         queue: false,
         subject: None,

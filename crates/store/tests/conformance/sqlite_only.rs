@@ -65,6 +65,46 @@ async fn a_newer_schema_is_not_touched() {
 }
 
 #[tokio::test]
+async fn an_event_of_a_newer_release_is_left_to_a_newer_release() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("operations.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let node = joined(&*store).await;
+    let newer = plain("acme");
+    create(&*store, newer.clone()).await;
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let body = r#"{"kind":"created","by":"test","why":"a field of a newer release"}"#;
+    db.execute("update journal set body = ?1", [body]).unwrap();
+    let claimed = claim_one(&*store, node, LATE).await;
+    let why = claimed.unreadable.clone().unwrap();
+    assert!(why.starts_with("its event 1 cannot be read") && why.contains("why"), "{why}");
+    assert_eq!((claimed.id, claimed.seq, claimed.phase), (newer.id, 1, engine::Phase::Running));
+}
+
+#[tokio::test]
+async fn a_look_at_an_older_database_changes_nothing_in_it() {
+    use engine::store::{SavedReader, SealedPlace};
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("operations.db");
+    let store = SqliteStore::open(&path).unwrap();
+    create(&*store, plain("acme")).await;
+    drop(store);
+    // As the first release left it, and as its program would still open it.
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let tables = "drop table resources; drop table resource_labels; drop table users; drop table sessions;
+        delete from schema_version where version > 1; pragma wal_checkpoint(truncate);";
+    db.execute_batch(tables).unwrap();
+    drop(db);
+    let before = std::fs::read(&path).unwrap();
+    let reader = store::SqliteReader::open(&path).unwrap();
+    assert_eq!(reader.unfinished(None, 10).await.unwrap().len(), 1);
+    assert_eq!(reader.sealed_page(SealedPlace::Journal, "", None).await.unwrap().rows.len(), 1);
+    drop(reader);
+    assert!(std::fs::read(&path).unwrap() == before, "the file is as it was");
+}
+
+#[tokio::test]
 async fn a_broken_journal_stops_only_its_own_operation() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("operations.db");

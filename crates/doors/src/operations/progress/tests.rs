@@ -54,7 +54,7 @@ pub(crate) fn plan() -> WorkflowInfo {
 }
 
 pub(crate) fn created() -> Body {
-    Body::Created { by: "ci".into(), started: Some("a".into()) }
+    Body::Created { by: "ci".into(), started: Some("a".into()), made_by: None }
 }
 
 pub(crate) fn stepped(done: &str, started: &str) -> Body {

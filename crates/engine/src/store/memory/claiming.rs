@@ -79,6 +79,7 @@ impl Tables {
             orphaned,
             wish,
             signal,
+            unreadable: None,
         })
     }
 }
