@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use engine::{AccessStore, Engine, PeopleStore};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use workflows::runtime::catalog::Catalog;
 
@@ -75,8 +74,6 @@ pub(crate) struct Hall {
     pub(crate) engine: Engine,
     pub(crate) access: Arc<dyn AccessStore>,
     pub(crate) people: Arc<dyn PeopleStore>,
-    /// Whoever looks at users before a change has the turn, so that nobody else of this process changes them between.
-    pub(crate) people_turn: Mutex<()>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) settings: DoorSettings,
     pub(crate) catalog: Option<Arc<Catalog>>,
@@ -113,7 +110,6 @@ impl Hall {
             engine,
             access,
             people,
-            people_turn: Mutex::default(),
             meter,
             settings,
             catalog,

@@ -42,6 +42,17 @@ pub struct OidcSettings {
 }
 
 impl OidcSettings {
+    /// The same with these groups in place of those that it had. A group of two roles brings the higher one.
+    #[must_use]
+    pub fn with_groups(mut self, groups: impl IntoIterator<Item = (String, Role)>) -> OidcSettings {
+        self.roles.clear();
+        for (group, role) in groups {
+            let known = self.roles.entry(group).or_insert(role);
+            *known = role.max(*known);
+        }
+        self
+    }
+
     /// With the groups `admin`, `operator`, `viewer` and `launcher`.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> OidcSettings {
         let roles = [

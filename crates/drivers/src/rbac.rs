@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::answer::System;
 use crate::error::DriverError;
@@ -64,10 +65,20 @@ struct Page {
     data: Vec<Granted>,
 }
 
-/// To which single things it is limited is not looked at.
 #[derive(Deserialize)]
 struct Granted {
     permission: String,
+    /// The single objects that the grant is limited to. This server cannot tell which of its things they are, so that
+    /// such a grant is none.
+    #[serde(default, rename = "resourceDefinitions")]
+    limits: Option<Vec<IgnoredAny>>,
+}
+
+impl Granted {
+    fn permission(&self) -> Option<Permission> {
+        let is_limited = self.limits.as_ref().is_some_and(|limits| !limits.is_empty());
+        if is_limited { None } else { Permission::parse(&self.permission) }
+    }
 }
 
 impl Rbac {
@@ -87,7 +98,7 @@ impl Rbac {
                 .query(&[("limit", PAGE), ("offset", page * PAGE)]);
             let Page { data } = self.service.ask(call).await?.json("a list of permissions")?;
             let is_last = data.len() < PAGE;
-            permissions.extend(data.iter().filter_map(|one| Permission::parse(&one.permission)));
+            permissions.extend(data.iter().filter_map(Granted::permission));
             if is_last {
                 break;
             }

@@ -77,6 +77,23 @@ pub struct AuditRow {
     pub request: String,
 }
 
+/// What became of a change that could take the last admin away. Stores decide it in the transaction of the change, so
+/// that it holds for all replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminChange {
+    Done,
+    /// There is no such user or token.
+    Missing,
+    /// Nothing was changed: it is the last admin.
+    LastAdmin,
+}
+
+impl AdminChange {
+    pub fn is_done(self) -> bool {
+        self == AdminChange::Done
+    }
+}
+
 /// The part of a store that the doors need for themselves.
 #[async_trait]
 pub trait AccessStore: Send + Sync + 'static {
@@ -84,8 +101,8 @@ pub trait AccessStore: Send + Sync + 'static {
     async fn add_token(&self, token: &TokenRow) -> Result<bool, StoreError>;
     async fn find_token(&self, digest: &str) -> Result<Option<TokenRow>, StoreError>;
     async fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
-    /// Removes a token by name; `false` when there is none.
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError>;
+    /// Removes a token by name, unless it is the last token of an admin that has not expired.
+    async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError>;
     /// A small value that all nodes share, such as the sealed key ring.
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError>;
     /// Sets a shared value if it still is what it was `before`; `false` when somebody else was faster.

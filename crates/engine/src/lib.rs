@@ -35,7 +35,7 @@ mod verdict;
 mod worker;
 mod workflow;
 
-pub use access::{AccessStore, AuditRow, Role, TokenRow};
+pub use access::{AccessStore, AdminChange, AuditRow, Role, TokenRow};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{
@@ -50,7 +50,7 @@ pub use memory::{LastError, Memory, StuckAt, Turned, Wait};
 pub use observer::{Observer, StepResult, Unobserved};
 pub use operation::Operation;
 pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
-pub use people::{Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserRow};
+pub use people::{Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserChange, UserRow};
 pub use phase::{Phase, Turn, Verb};
 pub use plan::{OnFailure, Plan, StepInfo};
 pub use preview::Rehearsal;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use async_trait::async_trait;
 
-use crate::access::Role;
+use crate::access::{AdminChange, Role};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
@@ -34,6 +34,13 @@ impl fmt::Debug for UserRow {
             .field("locked_until", locked_until)
             .finish_non_exhaustive()
     }
+}
+
+/// What is to become of a user; what is left out stays.
+#[derive(Clone, Default)]
+pub struct UserChange {
+    pub role: Option<Role>,
+    pub hash: Option<String>,
 }
 
 /// Which credentials opened a session. A user and a token may have the same name: this tells them apart.
@@ -140,11 +147,11 @@ pub trait PeopleStore: Send + Sync + 'static {
     async fn find_user(&self, name: &str) -> Result<Option<UserRow>, StoreError>;
     /// By name.
     async fn users(&self) -> Result<Vec<UserRow>, StoreError>;
-    /// Sets the role and the hash of the user of this name, unlocks it, and ends its sessions by password, in one
-    /// commit; `false` when there is none.
-    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError>;
-    /// Removes a user with its sessions by password; `false` when there is none.
-    async fn remove_user(&self, name: &str) -> Result<bool, StoreError>;
+    /// Changes the user of this name, unlocks it, and ends its sessions by password, in one commit. The last admin
+    /// keeps its role.
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError>;
+    /// Removes a user with its sessions by password, unless it is the last admin.
+    async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError>;
     /// Counts an attempt before its password is looked at, so that a thousand at once are a thousand. Answers the
     /// user as it was before. Attempts while it is locked do not count. The one that makes `limit` locks it until
     /// `until`, and the count begins anew.

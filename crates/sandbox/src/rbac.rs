@@ -33,6 +33,9 @@ const LIMIT_DEFAULT: usize = 10;
 #[serde(deny_unknown_fields)]
 struct Rights {
     permissions: Vec<String>,
+    /// Permissions that are limited to single objects.
+    #[serde(default)]
+    limited: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -45,10 +48,14 @@ impl Rbac {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn permissions(&self, user: Option<&str>) -> Vec<String> {
+    /// Each with whether it is limited to single objects.
+    fn permissions(&self, user: Option<&str>) -> Vec<(String, bool)> {
         let users = self.users();
-        let rights = user.and_then(|user| users.get(user));
-        rights.map_or_else(|| vec![EVERYTHING.to_owned()], |rights| rights.permissions.clone())
+        let Some(rights) = user.and_then(|user| users.get(user)) else {
+            return vec![(EVERYTHING.to_owned(), false)];
+        };
+        let whole = rights.permissions.iter().map(|text| (text.clone(), false));
+        whole.chain(rights.limited.iter().map(|text| (text.clone(), true))).collect()
     }
 }
 
@@ -76,11 +83,13 @@ async fn access(
         text("application").ok_or_else(|| Complaint::bad_request("the parameter application is required"))?;
     let window = Window::read(text("limit"), text("offset"), LIMIT_MAX, LIMIT_DEFAULT)?;
     let permissions = rbac.permissions(who.user.as_deref());
-    let is_asked_for =
-        |permission: &String| application.is_empty() || permission.split(':').next() == Some(application);
-    let all: Vec<String> = permissions.into_iter().filter(is_asked_for).collect();
+    let is_asked_for = |(permission, _): &(String, bool)| {
+        application.is_empty() || permission.split(':').next() == Some(application)
+    };
+    let all: Vec<(String, bool)> = permissions.into_iter().filter(is_asked_for).collect();
     let meta = json!({"count": all.len(), "limit": window.limit, "offset": window.offset});
-    let granted = |permission| json!({"permission": permission, "resourceDefinitions": []});
+    let limits = json!([{"attributeFilter": {"key": "id", "operation": "equal", "value": "7"}}]);
+    let granted = |(permission, is_limited)| json!({"permission": permission, "resourceDefinitions": if is_limited { limits.clone() } else { json!([]) }});
     let data: Vec<Value> = window.of(all).into_iter().map(granted).collect();
     Ok(Json(json!({"meta": meta, "links": {}, "data": data})))
 }
@@ -96,7 +105,7 @@ async fn set(
 ) -> Result<StatusCode, Refusal> {
     let Path(name) = name?;
     let mut users = rbac.users();
-    if rights.permissions.len() > PERMISSIONS_MAX || users.len() >= USERS_MAX {
+    if rights.permissions.len() + rights.limited.len() > PERMISSIONS_MAX || users.len() >= USERS_MAX {
         let limits = format!("at most {USERS_MAX} users with {PERMISSIONS_MAX} permissions each");
         return Err(Refusal::bad_request(limits));
     }

@@ -3,6 +3,11 @@
 use engine::store::{Idempotency, Receipt, StoreError, Wish};
 use engine::{OperationId, Phase, Timestamp, Turn, Verb};
 
+/// Whether this is the only one of the admins.
+pub(crate) fn is_last(admins: &[String], name: &str) -> bool {
+    matches!(admins, [only] if only == name)
+}
+
 /// What a wish finds when the operation is not finished.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing {

@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::secret::SecretString;
-use engine::{Role, UserRow};
+use engine::{Role, UserChange};
 
-use super::{check_role, find, hash, is_last_admin, last_admin, missing, password};
+use super::{check_role, done, find, hash, password};
 use crate::audit::about;
 use crate::auth::Caller;
 use crate::body::JsonBody;
@@ -55,21 +55,7 @@ pub(crate) async fn change_user(
         }
         None => None,
     };
-    let _turn = hall.people_turn.lock().await;
-    let before = find(&*hall.people, &name).await?;
-    let is_less = role.is_some_and(|role| role < Role::Admin);
-    if is_less && is_last_admin(&hall.people.users().await?, &name) {
-        return Err(last_admin(&name));
-    }
-    let changed = UserRow {
-        role: role.unwrap_or(before.role),
-        hash: hash.unwrap_or(before.hash),
-        failures: 0,
-        locked_until: None,
-        ..before
-    };
-    if !hall.people.change_user(&changed).await? {
-        return Err(missing(&name));
-    }
+    done(hall.people.change_user(&name, &UserChange { role, hash }).await?, &name)?;
+    let changed = find(&*hall.people, &name).await?;
     Ok((about(&name), Json(wire::User::at(hall.engine.now(), changed))))
 }

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use engine::ProofKind;
 
-use super::{is_last_admin, last_admin, missing};
+use super::done;
 use crate::audit::about;
 use crate::code::Code;
 use crate::hall::Shared;
@@ -35,12 +35,6 @@ pub(crate) async fn delete_user(
         let detail = format!("you are {name:?}; ask another admin to remove you");
         return Err(Problem::new(Code::NotYourself, detail));
     }
-    let _turn = hall.people_turn.lock().await;
-    if is_last_admin(&hall.people.users().await?, &name) {
-        return Err(last_admin(&name));
-    }
-    if !hall.people.remove_user(&name).await? {
-        return Err(missing(&name));
-    }
+    done(hall.people.remove_user(&name).await?, &name)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use engine::secret::SecretString;
-use engine::{ProofKind, UserRow};
+use engine::{ProofKind, UserChange};
 
-use super::{SignInError, SignInLimits, find, hash, password, sign_in};
+use super::{SignInError, SignInLimits, done, hash, password, sign_in};
 use crate::audit::about;
 use crate::body::JsonBody;
 use crate::code::Code;
@@ -53,9 +53,8 @@ pub(crate) async fn change_my_password(
     password::check("new", &new, &name)?;
     sign_in(&*hall.people, &name, &current, SignInLimits::default(), hall.engine.now()).await?;
     let hash = hash::hash(&new).await;
-    let _turn = hall.people_turn.lock().await;
-    let before = find(&*hall.people, &name).await?;
-    hall.people.change_user(&UserRow { hash, ..before }).await?;
+    let change = UserChange { role: None, hash: Some(hash) };
+    done(hall.people.change_user(&name, &change).await?, &name)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }
 

@@ -3,9 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use engine::ProofKind;
+use engine::{AdminChange, ProofKind};
 
-use super::is_good_admin;
 use crate::audit::about;
 use crate::code::Code;
 use crate::hall::Shared;
@@ -31,17 +30,17 @@ pub(crate) async fn delete_token(
     State(hall): State<Shared>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Problem> {
-    let now = hall.engine.now();
-    let tokens = hall.access.tokens().await?;
-    let missing = || Problem::new(Code::TokenNotFound, format!("there is no token {name:?}"));
-    let token = tokens.iter().find(|token| token.name == name).ok_or_else(missing)?;
-    let mut others = tokens.iter().filter(|other| other.name != name);
-    if is_good_admin(token, now) && !others.any(|other| is_good_admin(other, now)) {
-        let detail = format!("{name:?} is the last admin token; create another one first");
-        return Err(Problem::new(Code::LastAdmin, detail));
+    match hall.access.remove_token(&name, hall.engine.now()).await? {
+        AdminChange::Done => {}
+        AdminChange::Missing => {
+            return Err(Problem::new(Code::TokenNotFound, format!("there is no token {name:?}")));
+        }
+        AdminChange::LastAdmin => {
+            let detail = format!("{name:?} is the last admin token; create another one first");
+            return Err(Problem::new(Code::LastAdmin, detail));
+        }
     }
-    let removed = hall.access.remove_token(&name).await?;
     hall.tokens.forget(&name);
     hall.people.remove_sessions(&name, ProofKind::Token).await?;
-    if removed { Ok((StatusCode::NO_CONTENT, about(&name))) } else { Err(missing()) }
+    Ok((StatusCode::NO_CONTENT, about(&name)))
 }

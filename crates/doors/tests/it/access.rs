@@ -97,7 +97,8 @@ async fn a_thousand_calls_are_not_a_thousand_queries_and_a_deleted_token_ends_so
     }
     assert_eq!(world.store.token_queries.load(Ordering::SeqCst) - before, 1);
     // Another node deletes the token: this one does not hear of it at once.
-    engine::AccessStore::remove_token(&*world.store, "rita").await.unwrap();
+    let now = world.engine.now();
+    engine::AccessStore::remove_token(&*world.store, "rita", now).await.unwrap();
     assert_eq!(world.call("GET", "/workflows").token(&world.reader).send().await.status, 200);
     world.clock.turn(Duration::from_secs(5));
     world.call("GET", "/workflows").token(&world.reader).send().await.is(401, "unauthenticated");

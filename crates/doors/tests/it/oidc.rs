@@ -154,6 +154,24 @@ async fn a_token_brings_its_organisation_and_its_permissions() {
 }
 
 #[tokio::test]
+async fn groups_bring_the_roles_that_the_settings_say_and_no_others() {
+    let key = Key::new("k1");
+    let place = place(&key).await;
+    let groups = [("platform-team", Role::Admin), ("everyone", Role::Reader), ("everyone", Role::Launcher)];
+    let settings = OidcSettings::new(place.url.clone(), "us")
+        .with_groups(groups.map(|(group, role)| (group.to_owned(), role)));
+    let oidc = Oidc::new(settings, place.clock.clone()).unwrap();
+    for (groups, role) in [
+        (json!(["platform-team"]), Some(Role::Admin)),
+        (json!(["everyone"]), Some(Role::Reader)),
+        (json!(["admin", "operator", "viewer", "launcher"]), None),
+    ] {
+        let found = oidc.verify(&key.sign(&place.claims(&json!({"groups": groups})))).await.unwrap();
+        assert_eq!(found.role(), role, "{groups}");
+    }
+}
+
+#[tokio::test]
 async fn claims_that_are_not_meant_for_us_now_are_refused() {
     let key = Key::new("k1");
     let place = place(&key).await;

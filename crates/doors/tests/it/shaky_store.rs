@@ -9,8 +9,8 @@ use engine::store::{
     StoreError, Summary, Wish, Write,
 };
 use engine::{
-    AccessStore, AuditRow, Event, NodeId, OperationId, PeopleStore, ProofKind, SessionRow, Timestamp,
-    TokenRow, UserRow,
+    AccessStore, AdminChange, AuditRow, Event, NodeId, OperationId, PeopleStore, ProofKind, SessionRow,
+    Timestamp, TokenRow, UserChange, UserRow,
 };
 use tokio::sync::Notify;
 
@@ -132,9 +132,9 @@ impl AccessStore for ShakyStore {
         self.ask(false).await?;
         self.inner.tokens().await
     }
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError> {
         self.ask(true).await?;
-        self.inner.remove_token(name).await
+        self.inner.remove_token(name, now).await
     }
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.ask(false).await?;
@@ -171,11 +171,11 @@ impl PeopleStore for ShakyStore {
         tokio::task::yield_now().await;
         found
     }
-    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
         self.ask(true).await?;
-        self.inner.change_user(user).await
+        self.inner.change_user(name, change).await
     }
-    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError> {
         self.ask(true).await?;
         self.inner.remove_user(name).await
     }

@@ -42,6 +42,17 @@ async fn the_permissions_of_the_caller_decide() {
 }
 
 #[tokio::test]
+async fn a_grant_that_is_limited_to_single_objects_is_no_grant_for_all_of_them() {
+    let house = House::new().await;
+    let url = format!("{}/rbac/users/ada", house.sandbox.url());
+    let rights = json!({"permissions": ["provisioning:pubkey:read"], "limited": ["provisioning:*:*"]});
+    let sent = reqwest::Client::new().put(url).json(&rights).send().await.unwrap();
+    assert!(sent.status().is_success());
+    let granted = rbac(&house).permissions(&ada()).await.unwrap();
+    assert_eq!(granted.iter().map(ToString::to_string).collect::<Vec<_>>(), ["provisioning:pubkey:read"]);
+}
+
+#[tokio::test]
 async fn ten_pages_are_read_and_no_more() {
     let house = House::new().await;
     grant(&house, (0..5600).map(|number| format!("provisioning:r{number}:read")).collect()).await;

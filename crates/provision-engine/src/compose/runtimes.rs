@@ -156,7 +156,7 @@ pub(super) fn osb(config: &Config) -> OsbSettings {
 pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     let oidc = &config.osb.oidc;
     let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
-    let mut settings = OidcSettings::new(issuer.as_str(), audience);
+    let mut settings = OidcSettings::new(issuer.as_str(), audience).with_groups(oidc.groups.clone());
     settings.scope = Some(oidc.scope.clone());
     settings.org_claim.clone_from(&config.launch.organisation_claim);
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
@@ -179,7 +179,7 @@ pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option
         }
         _ => return Ok(None),
     };
-    let mut settings = OidcSettings::new(issuer, &client_id);
+    let mut settings = OidcSettings::new(issuer, &client_id).with_groups(oidc.groups.clone());
     settings.name_prefix = prefix.unwrap_or(settings.name_prefix);
     settings.org_claim.clone_from(&config.launch.organisation_claim);
     let client = CodeFlowSettings {

@@ -136,7 +136,7 @@ impl Reader<'_> {
         }
     }
 
-    fn items(&mut self, path: &str) -> Vec<String> {
+    pub(super) fn items(&mut self, path: &str) -> Vec<String> {
         let text: Option<String> = self.get(path);
         let items = text.iter().flat_map(|text| text.split(','));
         items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use drivers::provisioner::Dialect;
+use engine::Role;
 
 use super::{HttpUrl, Period, Reader};
 
@@ -80,6 +81,8 @@ pub(crate) struct Oidc {
     pub(crate) client_secret_file: Option<PathBuf>,
     /// With spaces between them.
     pub(crate) scopes: String,
+    /// Each with the role that it brings.
+    pub(crate) groups: Vec<(String, Role)>,
 }
 
 impl Reader<'_> {
@@ -166,6 +169,17 @@ impl Reader<'_> {
         }
     }
 
+    fn groups(&mut self) -> Vec<(String, Role)> {
+        let settings = [
+            ("osb.oidc.admin_groups", Role::Admin),
+            ("osb.oidc.operator_groups", Role::Operator),
+            ("osb.oidc.reader_groups", Role::Reader),
+            ("osb.oidc.launcher_groups", Role::Launcher),
+        ];
+        let read = |(path, role)| self.items(path).into_iter().map(move |group| (group, role));
+        settings.into_iter().flat_map(read).collect()
+    }
+
     fn oidc(&mut self) -> Oidc {
         let oidc = Oidc {
             issuer: self.get("osb.oidc.issuer"),
@@ -174,6 +188,7 @@ impl Reader<'_> {
             client_id: self.get("osb.oidc.client_id"),
             client_secret_file: self.get("osb.oidc.client_secret_file"),
             scopes: self.get("osb.oidc.scopes"),
+            groups: self.groups(),
         };
         let mut refuse = |path: &str, message: &str| self.refuse_whole(path, message.to_owned());
         if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {

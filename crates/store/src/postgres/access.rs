@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AccessStore, AuditRow, Timestamp, TokenRow};
+use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -30,8 +30,8 @@ impl AccessStore for PostgresStore {
         self.reads.read(sql::TOKENS, &[]).await?.iter().map(token).collect()
     }
 
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
-        Ok(!self.errands.write(sql::REMOVE_TOKEN, &[&name]).await?.is_empty())
+    async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError> {
+        Ok(admin_change(&self.errands.write(sql::REMOVE_TOKEN, &[&name, &now.0]).await?))
     }
 
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -54,6 +54,15 @@ impl AccessStore for PostgresStore {
     async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError> {
         let found = self.reads.read(sql::AUDIT_LOG, &[&rows::rows(limit)]).await?;
         Ok(found.iter().map(audit_row).collect())
+    }
+}
+
+/// Of a statement that answers whether it was about the last admin, and whether it changed anything.
+pub(super) fn admin_change(rows: &[Row]) -> AdminChange {
+    match rows.first().map(|row| (row.get(0), row.get(1))) {
+        Some((true, _)) => AdminChange::LastAdmin,
+        Some((false, true)) => AdminChange::Done,
+        Some((false, false)) | None => AdminChange::Missing,
     }
 }
 

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{PeopleStore, ProofKind, SessionRow, Timestamp, UserRow};
+use engine::{AdminChange, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange, UserRow};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::access::admin_change;
 use super::people_statements as sql;
 use crate::rows::{self, SessionText, UserText};
 
@@ -29,15 +30,15 @@ impl PeopleStore for PostgresStore {
         self.reads.read(sql::USERS, &[]).await?.iter().map(user).collect()
     }
 
-    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
-        let (role, proof) = (user.role.as_str(), ProofKind::Password.as_str());
-        let changed = self.errands.write(sql::CHANGE_USER, &[&user.name, &role, &user.hash, &proof]).await?;
-        Ok(!changed.is_empty())
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
+        let (role, proof) = (change.role.map(Role::as_str), ProofKind::Password.as_str());
+        let changed = self.errands.write(sql::CHANGE_USER, &[&name, &role, &change.hash, &proof]).await?;
+        Ok(admin_change(&changed))
     }
 
-    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError> {
         let proof = ProofKind::Password.as_str();
-        Ok(!self.errands.write(sql::REMOVE_USER, &[&name, &proof]).await?.is_empty())
+        Ok(admin_change(&self.errands.write(sql::REMOVE_USER, &[&name, &proof]).await?))
     }
 
     async fn begin_attempt(

@@ -8,20 +8,35 @@ pub(super) const FIND_USER: &str =
     "select name, role, hash, created_at, failures, locked_until from users where name = $1";
 pub(super) const USERS: &str =
     "select name, role, hash, created_at, failures, locked_until from users order by name";
+/// The locks make changes of admins at all nodes come one after the other, each with the admins that the one before has
+/// left.
 pub(super) const CHANGE_USER: &str = "
-    with changed as (
-        update users set role = $2, hash = $3, failures = 0, locked_until = null where name = $1 returning 1
+    with admins as (
+        select name from users where role = 'admin' order by name for update
+    ), counted as (
+        select count(*) filter (where name = $1) as own, count(*) filter (where name <> $1) as others from admins
+    ), changed as (
+        update users set
+            role = coalesce($2::text, role), hash = coalesce($3::text, hash), failures = 0, locked_until = null
+        from counted
+        where name = $1 and (own = 0 or others > 0 or coalesce($2::text, 'admin') = 'admin')
+        returning 1
     ), signed_out as (
-        delete from sessions where person = $1 and proof = $4
+        delete from sessions where person = $1 and proof = $4 and exists (select 1 from changed)
     )
-    select 1 from changed";
+    select own > 0 and others = 0 and coalesce($2::text, 'admin') <> 'admin', exists (select 1 from changed)
+    from counted";
 pub(super) const REMOVE_USER: &str = "
-    with removed as (
-        delete from users where name = $1 returning 1
+    with admins as (
+        select name from users where role = 'admin' order by name for update
+    ), counted as (
+        select count(*) filter (where name = $1) as own, count(*) filter (where name <> $1) as others from admins
+    ), removed as (
+        delete from users using counted where name = $1 and (own = 0 or others > 0) returning 1
     ), signed_out as (
-        delete from sessions where person = $1 and proof = $2
+        delete from sessions where person = $1 and proof = $2 and exists (select 1 from removed)
     )
-    select 1 from removed";
+    select own > 0 and others = 0, exists (select 1 from removed) from counted";
 /// The lock makes attempts of all nodes come one after the other, each with the count of the one before.
 pub(super) const BEGIN_ATTEMPT: &str = "
     with before as (

@@ -126,7 +126,17 @@ pub(super) const FIND_TOKEN: &str =
     "select name, role, digest, created_at, expires_at from tokens where digest = $1";
 pub(super) const TOKENS: &str =
     "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
-pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = $1 returning 1";
+/// The locks make removals of all nodes come one after the other, each with the admins that the one before has left.
+pub(super) const REMOVE_TOKEN: &str = "
+    with admins as (
+        select name from tokens where role = 'admin' and (expires_at is null or expires_at > $2)
+        order by name for update
+    ), counted as (
+        select count(*) filter (where name = $1) as own, count(*) filter (where name <> $1) as others from admins
+    ), removed as (
+        delete from tokens using counted where name = $1 and (own = 0 or others > 0) returning 1
+    )
+    select own > 0 and others = 0, exists (select 1 from removed) from counted";
 pub(super) const SHARED: &str = "select value from shared where name = $1";
 pub(super) const SHARE_NEW: &str =
     "insert into shared (name, value) values ($1, $2) on conflict do nothing returning 1";

@@ -2,13 +2,14 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AccessStore, AuditRow, Timestamp, TokenRow};
+use engine::{AccessStore, AdminChange, AuditRow, Timestamp, TokenRow};
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
 use super::apply::{all, execute, one};
 use super::statements as sql;
 use crate::rows::{self, TokenText};
+use crate::rules;
 
 #[async_trait]
 impl AccessStore for SqliteStore {
@@ -34,10 +35,15 @@ impl AccessStore for SqliteStore {
         found.into_iter().map(TokenText::read).collect()
     }
 
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError> {
         let name = name.to_owned();
         let remove = move |transaction: &super::Transaction<'_>| {
-            Ok(execute(transaction.db, sql::REMOVE_TOKEN, [&name])? > 0)
+            let admins: Vec<String> = all(transaction.db, sql::ADMIN_TOKENS, [now.0], |row| row.get(0))?;
+            if rules::is_last(&admins, &name) {
+                return Ok(AdminChange::LastAdmin);
+            }
+            let is_removed = execute(transaction.db, sql::REMOVE_TOKEN, [&name])? > 0;
+            Ok(if is_removed { AdminChange::Done } else { AdminChange::Missing })
         };
         self.writer.run(remove).await
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{PeopleStore, ProofKind, SessionRow, Timestamp, UserRow};
+use engine::{AdminChange, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange, UserRow};
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
@@ -10,6 +10,7 @@ use super::apply::{all, execute, one};
 use super::people_statements as sql;
 use super::writer::Transaction;
 use crate::rows::{self, SessionText, UserText};
+use crate::rules;
 
 #[async_trait]
 impl PeopleStore for SqliteStore {
@@ -35,22 +36,34 @@ impl PeopleStore for SqliteStore {
         found.into_iter().map(UserText::read).collect()
     }
 
-    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
-        let user = user.clone();
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
+        let (name, change) = (name.to_owned(), change.clone());
         let change = move |transaction: &Transaction<'_>| {
-            let row = params![user.name, user.role.as_str(), user.hash];
-            let is_there = execute(transaction.db, sql::CHANGE_USER, row)? > 0;
-            sign_out(transaction, &user.name, ProofKind::Password)?;
-            Ok(is_there)
+            let stays_admin = change.role.is_none_or(|role| role == Role::Admin);
+            if !stays_admin && is_last_admin(transaction, &name)? {
+                return Ok(AdminChange::LastAdmin);
+            }
+            let row = params![name, change.role.map(Role::as_str), change.hash];
+            if execute(transaction.db, sql::CHANGE_USER, row)? == 0 {
+                return Ok(AdminChange::Missing);
+            }
+            sign_out(transaction, &name, ProofKind::Password)?;
+            Ok(AdminChange::Done)
         };
         self.writer.run(change).await
     }
 
-    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError> {
         let name = name.to_owned();
         let remove = move |transaction: &Transaction<'_>| {
+            if is_last_admin(transaction, &name)? {
+                return Ok(AdminChange::LastAdmin);
+            }
+            if execute(transaction.db, sql::REMOVE_USER, [&name])? == 0 {
+                return Ok(AdminChange::Missing);
+            }
             sign_out(transaction, &name, ProofKind::Password)?;
-            Ok(execute(transaction.db, sql::REMOVE_USER, [&name])? > 0)
+            Ok(AdminChange::Done)
         };
         self.writer.run(remove).await
     }
@@ -148,6 +161,11 @@ impl PeopleStore for SqliteStore {
         };
         self.writer.run(prune).await
     }
+}
+
+fn is_last_admin(transaction: &Transaction<'_>, name: &str) -> Result<bool, StoreError> {
+    let admins: Vec<String> = all(transaction.db, sql::ADMINS, [], |row| row.get(0))?;
+    Ok(rules::is_last(&admins, name))
 }
 
 fn sign_out(transaction: &Transaction<'_>, user: &str, proof: ProofKind) -> Result<u64, StoreError> {

@@ -7,8 +7,10 @@ pub(super) const FIND_USER: &str =
     "select name, role, hash, created_at, failures, locked_until from users where name = ?1";
 pub(super) const USERS: &str =
     "select name, role, hash, created_at, failures, locked_until from users order by name";
-pub(super) const CHANGE_USER: &str =
-    "update users set role = ?2, hash = ?3, failures = 0, locked_until = null where name = ?1";
+pub(super) const ADMINS: &str = "select name from users where role = 'admin'";
+pub(super) const CHANGE_USER: &str = "
+    update users set role = coalesce(?2, role), hash = coalesce(?3, hash), failures = 0, locked_until = null
+    where name = ?1";
 pub(super) const REMOVE_USER: &str = "delete from users where name = ?1";
 pub(super) const COUNT_ATTEMPT: &str = "
     update users set
@@ -45,6 +47,7 @@ pub(super) const ALL: &[&str] = &[
     ADD_USER,
     FIND_USER,
     USERS,
+    ADMINS,
     CHANGE_USER,
     REMOVE_USER,
     COUNT_ATTEMPT,

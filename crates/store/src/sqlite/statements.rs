@@ -260,6 +260,8 @@ pub(super) const TOKENS: &str =
 pub(super) const SHARED: &str = "select value from shared where name = ?1";
 pub(super) const SHARE_NEW: &str = "insert into shared (name, value) values (?1, ?2) on conflict do nothing";
 pub(super) const SHARE_CHANGED: &str = "update shared set value = ?2 where name = ?1 and value = ?3";
+pub(super) const ADMIN_TOKENS: &str =
+    "select name from tokens where role = 'admin' and (expires_at is null or expires_at > ?1)";
 pub(super) const REMOVE_TOKEN: &str = "delete from tokens where name = ?1";
 pub(super) const AUDIT: &str = "
     insert into audit (at, who, action, target, result, request) values (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -335,6 +337,7 @@ pub(super) const ALL: &[&str] = &[
     ADD_TOKEN,
     FIND_TOKEN,
     TOKENS,
+    ADMIN_TOKENS,
     REMOVE_TOKEN,
     SHARED,
     SHARE_NEW,

@@ -1,4 +1,4 @@
-use engine::{AuditRow, Role, TokenRow};
+use engine::{AdminChange, AuditRow, Role, TokenRow};
 
 use crate::fixture::*;
 use crate::house::Whole;
@@ -25,10 +25,22 @@ pub(crate) async fn a_token_is_found_by_its_digest_until_it_is_removed(store: &d
     assert_eq!(store.tokens().await.unwrap(), tokens);
     assert_eq!(store.find_token("digest of ann").await.unwrap().as_ref(), Some(&tokens[2]));
     assert_eq!(store.find_token("another").await.unwrap(), None);
-    assert!(store.remove_token("ann").await.unwrap());
-    assert!(!store.remove_token("ann").await.unwrap());
-    assert_eq!(store.find_token("digest of ann").await.unwrap(), None);
-    assert_eq!(store.tokens().await.unwrap(), tokens[..2]);
+    assert_eq!(store.remove_token("ben", at(4)).await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_token("ben", at(4)).await, Ok(AdminChange::Missing));
+    assert_eq!(store.find_token("digest of ben").await.unwrap(), None);
+    assert_eq!(store.tokens().await.unwrap(), [tokens[0].clone(), tokens[2].clone()]);
+}
+
+pub(crate) async fn the_last_admin_token_stays(store: &dyn Whole) {
+    let old = TokenRow { expires_at: Some(at(5)), ..token("old", Role::Admin, 1) };
+    for token in [token("ann", Role::Admin, 1), token("ben", Role::Admin, 2), old] {
+        assert!(store.add_token(&token).await.unwrap());
+    }
+    assert_eq!(store.remove_token("ann", at(4)).await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_token("ben", at(5)).await, Ok(AdminChange::LastAdmin), "the other has expired");
+    assert_eq!(store.remove_token("old", at(5)).await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_token("ben", at(5)).await, Ok(AdminChange::LastAdmin));
+    assert_eq!(store.tokens().await.unwrap().len(), 1);
 }
 
 pub(crate) async fn the_audit_log_is_newest_first(store: &dyn Whole) {

@@ -143,6 +143,7 @@ on_every_store! {
         what_is_due_comes_in_the_order_of_its_time;
     access:
         a_token_is_found_by_its_digest_until_it_is_removed,
+        the_last_admin_token_stays,
         the_audit_log_is_newest_first,
         a_shared_value_changes_only_for_who_knows_it,
         old_lines_of_the_audit_log_are_forgotten;
@@ -161,6 +162,7 @@ on_every_store! {
         fifty_attempts_at_once_lock_once,
         sessions_are_newest_first,
         a_session_that_is_used_is_good_for_longer,
+        the_last_admin_stays_an_admin,
         a_session_keeps_all_that_makes_its_principal,
         two_proofs_with_one_name_are_two_people,
         what_has_expired_is_pruned;

@@ -1,4 +1,7 @@
-use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow, Timestamp, UserRow};
+use engine::{
+    AccessStore, AdminChange, Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow, Timestamp,
+    TokenRow, UserChange, UserRow,
+};
 use futures_util::future::join_all;
 
 use crate::fixture::*;
@@ -78,13 +81,13 @@ pub(crate) async fn a_change_ends_sessions_by_password_only(store: &dyn Whole) {
         assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
         sign_in_three_ways(store, name).await;
     }
-    let changed = UserRow { hash: "new".into(), created_at: at(7), ..user("ann", Role::Admin) };
-    assert!(store.change_user(&changed).await.unwrap());
-    let expect = UserRow { created_at: at(1), ..changed };
+    let change = UserChange { role: Some(Role::Admin), hash: Some("new".into()) };
+    assert_eq!(store.change_user("ann", &change).await, Ok(AdminChange::Done));
+    let expect = UserRow { hash: "new".into(), ..user("ann", Role::Admin) };
     assert_eq!(store.find_user("ann").await.unwrap(), Some(expect));
     assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
-    assert!(!store.change_user(&user("nobody", Role::Admin)).await.unwrap());
+    assert_eq!(store.change_user("nobody", &change).await, Ok(AdminChange::Missing));
     assert_eq!(store.find_user("nobody").await.unwrap(), None);
 }
 
@@ -93,8 +96,8 @@ pub(crate) async fn who_is_removed_loses_its_sessions_by_password(store: &dyn Wh
         assert!(store.add_user(&user(name, Role::Reader)).await.unwrap());
         sign_in_three_ways(store, name).await;
     }
-    assert!(store.remove_user("ann").await.unwrap());
-    assert!(!store.remove_user("ann").await.unwrap());
+    assert_eq!(store.remove_user("ann").await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_user("ann").await, Ok(AdminChange::Missing));
     assert_eq!(store.users().await.unwrap(), [user("ben", Role::Reader)]);
     assert_eq!(digests(store, Some("ann")).await, ["ann by oidc", "ann by token"]);
     assert_eq!(digests(store, Some("ben")).await.len(), 3);
@@ -132,10 +135,29 @@ pub(crate) async fn a_good_password_and_a_change_unlock(store: &dyn Whole) {
     assert_eq!(counted(store).await, (0, None));
     store.clear_attempts("nobody").await.unwrap();
 
-    assert!(store.remove_user("ann").await.unwrap());
+    assert_eq!(store.remove_user("ann").await, Ok(AdminChange::Done));
     assert!(store.add_user(&locked).await.unwrap());
-    assert!(store.change_user(&locked).await.unwrap());
-    assert_eq!(counted(store).await, (0, None), "whatever the row says that came with the change");
+    assert_eq!(store.change_user("ann", &UserChange::default()).await, Ok(AdminChange::Done));
+    assert_eq!(store.find_user("ann").await.unwrap(), Some(user("ann", Role::Reader)), "and nothing else");
+}
+
+pub(crate) async fn the_last_admin_stays_an_admin(store: &dyn Whole) {
+    for (name, role) in [("ann", Role::Admin), ("ben", Role::Admin), ("cem", Role::Reader)] {
+        assert!(store.add_user(&user(name, role)).await.unwrap());
+    }
+    let demotion = UserChange { role: Some(Role::Operator), hash: None };
+    assert_eq!(store.change_user("ann", &demotion).await, Ok(AdminChange::Done));
+    sign_in_three_ways(store, "ben").await;
+    assert_eq!(store.change_user("ben", &demotion).await, Ok(AdminChange::LastAdmin));
+    assert_eq!(store.remove_user("ben").await, Ok(AdminChange::LastAdmin));
+    assert_eq!(store.find_user("ben").await.unwrap(), Some(user("ben", Role::Admin)));
+    assert_eq!(digests(store, Some("ben")).await.len(), 3, "nothing ended");
+    let password = UserChange { role: None, hash: Some("new".into()) };
+    assert_eq!(store.change_user("ben", &password).await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_user("cem").await, Ok(AdminChange::Done));
+    let promotion = UserChange { role: Some(Role::Admin), hash: None };
+    assert_eq!(store.change_user("ann", &promotion).await, Ok(AdminChange::Done));
+    assert_eq!(store.remove_user("ben").await, Ok(AdminChange::Done));
 }
 
 pub(crate) async fn fifty_attempts_at_once_count_fifty(store: &dyn Whole) {
@@ -239,6 +261,48 @@ pub(crate) async fn what_has_expired_is_pruned(store: &dyn Whole) {
     assert_eq!(store.prune_sessions(at(99)).await.unwrap(), 0);
     assert_eq!(store.prune_sessions(at(102)).await.unwrap(), 3, "good until then, and not at that moment");
     assert_eq!(digests(store, None).await, ["digest 4", "digest 3"]);
+}
+
+/// Twenty rounds, because two processes meet at the rows only sometimes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_processes_that_remove_all_admins_leave_one() {
+    let url = new_database();
+    let stores = [open(&url).await, open(&url).await, open(&url).await];
+    for round in 0..20 {
+        let names = [0, 1, 2].map(|n| format!("{round}-{n}"));
+        for name in &names {
+            let token = TokenRow {
+                name: name.clone(),
+                role: Role::Admin,
+                digest: name.clone(),
+                created_at: at(1),
+                expires_at: None,
+            };
+            assert!(stores[0].add_token(&token).await.unwrap());
+            assert!(stores[0].add_user(&user(name, Role::Admin)).await.unwrap());
+        }
+        let all: Vec<TokenRow> = stores[0].tokens().await.unwrap();
+        let tokens = all.iter().enumerate().map(|(n, one)| stores[n % 3].remove_token(&one.name, at(2)));
+        let ended = join_all(tokens).await;
+        assert_eq!(ended.iter().filter(|one| **one == Ok(AdminChange::LastAdmin)).count(), 1, "{ended:?}");
+        assert_eq!(stores[1].tokens().await.unwrap().len(), 1);
+        let all = stores[0].users().await.unwrap();
+        let demotion = UserChange { role: Some(Role::Reader), hash: None };
+        let changes = all.iter().filter(|one| one.role == Role::Admin).enumerate().map(|(n, one)| {
+            let (store, name, change) = (&stores[n % 3], one.name.clone(), &demotion);
+            async move {
+                if n % 2 == 0 {
+                    store.remove_user(&name).await
+                } else {
+                    store.change_user(&name, change).await
+                }
+            }
+        });
+        let ended = join_all(changes).await;
+        assert_eq!(ended.iter().filter(|one| **one == Ok(AdminChange::LastAdmin)).count(), 1, "{ended:?}");
+        let left = stores[1].users().await.unwrap();
+        assert_eq!(left.iter().filter(|one| one.role == Role::Admin).count(), 1);
+    }
 }
 
 /// One process sends everything over one connection; only several meet at the row.

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::access::{AccessStore, AuditRow, TokenRow};
+use crate::access::{AccessStore, AdminChange, AuditRow, Role, TokenRow};
+use crate::clock::Timestamp;
 use crate::store::StoreError;
 
 #[async_trait]
@@ -25,11 +26,18 @@ impl AccessStore for MemoryStore {
         Ok(self.tables().tokens.clone())
     }
 
-    async fn remove_token(&self, name: &str) -> Result<bool, StoreError> {
-        let mut tables = self.tables();
-        let before = tables.tokens.len();
-        tables.tokens.retain(|token| token.name != name);
-        Ok(tables.tokens.len() < before)
+    async fn remove_token(&self, name: &str, now: Timestamp) -> Result<AdminChange, StoreError> {
+        let tokens = &mut self.tables().tokens;
+        if !tokens.iter().any(|token| token.name == name) {
+            return Ok(AdminChange::Missing);
+        }
+        let is_good = |token: &&TokenRow| token.expires_at.is_none_or(|expires_at| expires_at > now);
+        let mut admins = tokens.iter().filter(is_good).filter(|token| token.role == Role::Admin);
+        if admins.clone().count() == 1 && admins.all(|token| token.name == name) {
+            return Ok(AdminChange::LastAdmin);
+        }
+        tokens.retain(|token| token.name != name);
+        Ok(AdminChange::Done)
     }
 
     async fn shared(&self, name: &str) -> Result<Option<String>, StoreError> {

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 
 use super::MemoryStore;
+use crate::access::{AdminChange, Role};
 use crate::clock::Timestamp;
-use crate::people::{PeopleStore, ProofKind, SessionRow, UserRow};
+use crate::people::{PeopleStore, ProofKind, SessionRow, UserChange, UserRow};
 use crate::store::StoreError;
 
 #[derive(Default)]
@@ -16,6 +17,11 @@ pub(super) struct People {
 impl People {
     fn user(&mut self, name: &str) -> Option<&mut UserRow> {
         self.users.iter_mut().find(|user| user.name == name)
+    }
+
+    fn is_last_admin(&self, name: &str) -> bool {
+        let mut admins = self.users.iter().filter(|user| user.role == Role::Admin);
+        admins.clone().count() == 1 && admins.all(|user| user.name == name)
     }
 
     fn sign_out(&mut self, name: &str, proof: ProofKind) -> u64 {
@@ -45,21 +51,31 @@ impl PeopleStore for MemoryStore {
         Ok(self.tables().people.users.clone())
     }
 
-    async fn change_user(&self, user: &UserRow) -> Result<bool, StoreError> {
+    async fn change_user(&self, name: &str, change: &UserChange) -> Result<AdminChange, StoreError> {
         let people = &mut self.tables().people;
-        let Some(found) = people.user(&user.name) else { return Ok(false) };
-        (found.role, found.hash) = (user.role, user.hash.clone());
+        let is_last_admin = people.is_last_admin(name);
+        let Some(found) = people.user(name) else { return Ok(AdminChange::Missing) };
+        if is_last_admin && change.role.is_some_and(|role| role != Role::Admin) {
+            return Ok(AdminChange::LastAdmin);
+        }
+        found.role = change.role.unwrap_or(found.role);
+        found.hash = change.hash.clone().unwrap_or_else(|| found.hash.clone());
         (found.failures, found.locked_until) = (0, None);
-        people.sign_out(&user.name, ProofKind::Password);
-        Ok(true)
+        people.sign_out(name, ProofKind::Password);
+        Ok(AdminChange::Done)
     }
 
-    async fn remove_user(&self, name: &str) -> Result<bool, StoreError> {
+    async fn remove_user(&self, name: &str) -> Result<AdminChange, StoreError> {
         let people = &mut self.tables().people;
-        let before = people.users.len();
+        if people.user(name).is_none() {
+            return Ok(AdminChange::Missing);
+        }
+        if people.is_last_admin(name) {
+            return Ok(AdminChange::LastAdmin);
+        }
         people.users.retain(|user| user.name != name);
         people.sign_out(name, ProofKind::Password);
-        Ok(people.users.len() < before)
+        Ok(AdminChange::Done)
     }
 
     async fn begin_attempt(
