@@ -2,7 +2,7 @@
 //! user has a name that begins with [`PREFIX`], and so has all that they create.
 
 use engine::store::StoreError;
-use engine::{AccessStore, PeopleStore};
+use engine::{AccessStore, AdminChange, PeopleStore, Timestamp};
 
 use crate::principal::Principal;
 use crate::code::Code;
@@ -22,32 +22,53 @@ pub(crate) fn name_of_new(caller: &Principal, wanted: &str) -> String {
     if is_of_sandbox(&caller.name) { format!("{PREFIX}{wanted}") } else { wanted.to_owned() }
 }
 
-/// A password that a caller of the sandbox sets must not open a user that stays.
-pub(crate) fn check_change(caller: &Principal, user: &str) -> Result<(), Problem> {
-    if !is_of_sandbox(&caller.name) || is_of_sandbox(user) {
+/// A password that a caller of the sandbox sets must not open a user that stays, and an admin of the sandbox must not
+/// become the last one.
+pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Problem> {
+    if !is_of_sandbox(&caller.name) || is_of_sandbox(target) {
         return Ok(());
     }
     let detail = format!(
-        "{} came through the sign-in of the sandbox and may change only users whose names begin with {PREFIX}",
+        "{} came through the sign-in of the sandbox and may change only users and tokens whose names begin with {PREFIX}",
         caller.name
     );
     Err(Problem::new(Code::Forbidden, detail))
 }
 
-/// Removes all sessions, tokens and users that came through the sandbox. Answers how many there were.
+/// What became of the access through the sandbox.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// How many sessions, tokens and users were removed.
+    pub removed: usize,
+    /// Tokens and users that stay because no other admin is left.
+    pub last_admins: Vec<String>,
+}
+
+impl Ended {
+    fn count(&mut self, name: &str, change: AdminChange) {
+        match change {
+            AdminChange::Done => self.removed += 1,
+            AdminChange::Missing => {}
+            AdminChange::LastAdmin => self.last_admins.push(name.to_owned()),
+        }
+    }
+}
+
+/// Removes all sessions, tokens and users that came through the sandbox.
 pub async fn end_sandbox_access(
     access: &dyn AccessStore,
     people: &dyn PeopleStore,
-) -> Result<usize, StoreError> {
-    let mut ended = 0;
+    now: Timestamp,
+) -> Result<Ended, StoreError> {
+    let mut ended = Ended::default();
     for session in people.sessions(None, SESSIONS_MAX).await?.iter().filter(|row| is_of_sandbox(&row.user)) {
-        ended += usize::from(people.remove_session(&session.digest).await?);
+        ended.removed += usize::from(people.remove_session(&session.digest).await?);
     }
     for token in access.tokens().await?.iter().filter(|row| is_of_sandbox(&row.name)) {
-        ended += usize::from(access.remove_token(&token.name).await?);
+        ended.count(&token.name, access.remove_token(&token.name, now).await?);
     }
     for user in people.users().await?.iter().filter(|row| is_of_sandbox(&row.name)) {
-        ended += usize::from(people.remove_user(&user.name).await?);
+        ended.count(&user.name, people.remove_user(&user.name).await?);
     }
     Ok(ended)
 }

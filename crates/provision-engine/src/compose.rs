@@ -13,7 +13,7 @@ mod upkeep;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use axum::Router;
 use console::{Console, ConsoleSettings};
 use doors::sandbox_access::end_sandbox_access;
@@ -21,7 +21,7 @@ use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, SharedRing};
 use engine::store::{MemoryStore, Store};
-use engine::{AccessStore, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
+use engine::{AccessStore, Clock, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -61,17 +61,30 @@ pub(crate) struct House {
     bearers: Option<Arc<dyn Bearers>>,
 }
 
+/// What came through the sandbox of an earlier start ends before this start serves anything.
+async fn end_access_of_sandbox(access: &dyn AccessStore, people: &dyn PeopleStore) -> Result<()> {
+    let ended = end_sandbox_access(access, people, WallClock.now());
+    let ended = ended.await.context("cannot end access of the sandbox")?;
+    if !ended.last_admins.is_empty() {
+        bail!(
+            "{} came through the sign-in of the sandbox, and no other admin is left; delete it from the table tokens or users \
+             of the database, then start again",
+            ended.last_admins.join(", ")
+        );
+    }
+    if ended.removed > 0 {
+        info!(ended = ended.removed, "removed sessions, tokens and users of an earlier sandbox");
+    }
+    Ok(())
+}
+
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
     pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
         let Database { store, access, people, sealed } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
-        let ended =
-            end_sandbox_access(&*access, &*people).await.context("cannot end access of the sandbox")?;
-        if ended > 0 {
-            info!(ended, "removed sessions, tokens and users of an earlier sandbox");
-        }
+        end_access_of_sandbox(&*access, &*people).await?;
         let (url, sandbox) = far_side(config).await?;
         let nebula = Nebula::open(config, url.as_deref())?;
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;

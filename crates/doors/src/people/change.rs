@@ -8,7 +8,7 @@ use engine::{Role, UserChange};
 
 use super::{check_role, done, find, hash, password};
 use crate::audit::about;
-use crate::auth::Caller;
+use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
@@ -36,7 +36,7 @@ use crate::wire;
 )]
 pub(crate) async fn change_user(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     Name(name): Name,
     JsonBody(change): JsonBody<wire::ChangeUser>,
 ) -> Result<impl IntoResponse, Problem> {

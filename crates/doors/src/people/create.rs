@@ -8,7 +8,7 @@ use engine::secret::SecretString;
 
 use super::{check_role, hash, new_user, password};
 use crate::audit::about;
-use crate::auth::Caller;
+use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
@@ -33,7 +33,7 @@ use crate::wire;
 )]
 pub(crate) async fn create_user(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     JsonBody(new): JsonBody<wire::NewUser>,
 ) -> Result<impl IntoResponse, Problem> {
     let wire::NewUser { name, role, password } = new;

@@ -13,6 +13,7 @@ use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
+use crate::sandbox_access::check_change;
 
 /// Removes a user, and ends the sessions that began with the password.
 #[utoipa::path(
@@ -35,6 +36,7 @@ pub(crate) async fn delete_user(
         let detail = format!("you are {name:?}; ask another admin to remove you");
         return Err(Problem::new(Code::NotYourself, detail));
     }
+    check_change(&caller, &name)?;
     done(hall.people.remove_user(&name).await?, &name)?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }

@@ -10,7 +10,7 @@ use engine::secret::ExposeSecret;
 
 use super::{IssueError, is_name, issue_as};
 use crate::audit::about;
-use crate::auth::Caller;
+use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
@@ -35,7 +35,7 @@ const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
 )]
 pub(crate) async fn create_token(
     State(hall): State<Shared>,
-    Extension(caller): Extension<Caller>,
+    Extension(caller): Extension<Principal>,
     JsonBody(new): JsonBody<wire::NewToken>,
 ) -> Result<impl IntoResponse, Problem> {
     let now = hall.engine.now();

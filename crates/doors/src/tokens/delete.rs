@@ -1,5 +1,6 @@
 //! `DELETE /tokens/{name}`
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -8,8 +9,10 @@ use engine::{AdminChange, ProofKind};
 use crate::audit::about;
 use crate::code::Code;
 use crate::hall::Shared;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
+use crate::sandbox_access::check_change;
 
 /// Takes a token away.
 ///
@@ -28,8 +31,10 @@ use crate::query::Name;
 )]
 pub(crate) async fn delete_token(
     State(hall): State<Shared>,
+    Extension(caller): Extension<Principal>,
     Name(name): Name,
 ) -> Result<impl IntoResponse, Problem> {
+    check_change(&caller, &name)?;
     match hall.access.remove_token(&name, hall.engine.now()).await? {
         AdminChange::Done => {}
         AdminChange::Missing => {
