@@ -32,20 +32,28 @@ type Step<'a> = Option<(&'static str, &'a [Param<'a>])>;
 pub(super) struct Pulse {
     /// A connection of its own, so that nothing else delays a renewal.
     renewal: Line,
+    wire: Arc<Wire>,
+}
+
+/// The connection for everything but the renewal.
+struct Wire {
     line: Line,
     bell: Arc<Notify>,
     /// What is sent in one go must not be mixed with what another caller sends.
     turn: Mutex<()>,
+    /// Held while somebody looks for dead nodes and control requests.
+    attending: Mutex<()>,
 }
 
 impl Pulse {
     pub(super) fn new(target: &Arc<Target>, bell: &Arc<Notify>) -> Pulse {
-        Pulse {
-            renewal: Line::new(target, RENEWER),
+        let wire = Wire {
             line: Line::new(target, PULSE),
             bell: Arc::clone(bell),
             turn: Mutex::default(),
-        }
+            attending: Mutex::default(),
+        };
+        Pulse { renewal: Line::new(target, RENEWER), wire: Arc::new(wire) }
     }
 
     pub(super) async fn join(
@@ -58,8 +66,8 @@ impl Pulse {
         let (row, gone): ([Param<'_>; 2], [Param<'_>; 1]) = ([&node.0, &lease], [&dead]);
         let free = [(sql::FORGET, gone.as_slice()), (sql::FREE, &gone)];
         let [forget, free] = free.map(|step| dead.and(Some(step)));
-        let [_, _, freed] = self.run([Some((sql::JOIN, &row)), forget, free]).await?;
-        self.ring_for(&freed);
+        let [_, _, freed] = self.wire.run([Some((sql::JOIN, &row)), forget, free]).await?;
+        self.wire.ring_for(&freed);
         Ok(())
     }
 
@@ -73,41 +81,51 @@ impl Pulse {
             return Err(StoreError::Fenced);
         }
         // The lease is renewed, whatever becomes of the rest; and the next renewal does not wait for it.
-        match timeout(lease / 5, self.attend(node)).await {
-            Ok(Ok(wishes)) => return Ok(wishes),
-            Ok(Err(error)) => warn!(%error, "cannot look for dead nodes and control requests, retrying"),
-            Err(_) => warn!("looking for dead nodes and control requests takes long, retrying"),
+        let wire = Arc::clone(&self.wire);
+        let attending = tokio::spawn(async move { wire.attend(node).await });
+        match timeout(lease / 5, attending).await {
+            Ok(Ok(Ok(wishes))) => return Ok(wishes),
+            Ok(Ok(Err(error))) => warn!(%error, "cannot look for dead nodes and control requests, retrying"),
+            Ok(Err(_)) | Err(_) => warn!("looking for dead nodes and control requests takes long, retrying"),
         }
         Ok(Vec::new())
     }
 
+    pub(super) async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
+        let mine: [Param<'_>; 1] = [&node.0];
+        let [_, freed, _] =
+            self.wire.run([Some((sql::FORGET, &mine)), Some((sql::FREE, &mine)), None]).await?;
+        self.wire.ring_for(&freed);
+        Ok(())
+    }
+
+    pub(super) async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
+        let [answer, _, _] = self.wire.run([Some((sql::RELEASE, &[&node.0, &ids])), None, None]).await?;
+        self.wire.bell.notify_one();
+        released(&answer)
+    }
+}
+
+impl Wire {
     /// Frees what dead nodes owned, and reads the control requests for operations of this node.
     async fn attend(&self, node: NodeId) -> Result<Vec<(OperationId, Wish)>, StoreError> {
+        let Ok(_alone) = self.attending.try_lock() else {
+            return Err(StoreError::Unavailable("the look before is still under way".into()));
+        };
         let _turn = self.turn.lock().await;
         let session = self.line.session().await?;
         let mine: [Param<'_>; 1] = [&node.0];
-        let (freed, wishes) =
-            tokio::join!(biased; session.query(sql::FREE_DEAD, &[]), session.query(sql::WISHES, &mine));
+        let both = async {
+            tokio::join!(biased; session.query(sql::FREE_DEAD, &[]), session.query(sql::WISHES, &mine))
+        };
+        let (freed, wishes) = session.in_time(BATCH_TIMEOUT, both).await?;
         match freed {
             Ok(freed) => self.ring_for(&freed),
             Err(error) => warn!(error = %fault(error), "cannot free the operations of dead nodes, retrying"),
         }
         let wishes = wishes.map_err(fault)?;
         Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()))
-    }
-
-    pub(super) async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
-        let mine: [Param<'_>; 1] = [&node.0];
-        let [_, freed, _] = self.run([Some((sql::FORGET, &mine)), Some((sql::FREE, &mine)), None]).await?;
-        self.ring_for(&freed);
-        Ok(())
-    }
-
-    pub(super) async fn release(&self, node: NodeId, ids: &[OperationId]) -> Result<(), StoreError> {
-        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
-        let [answer, _, _] = self.run([Some((sql::RELEASE, &[&node.0, &ids])), None, None]).await?;
-        self.bell.notify_one();
-        released(&answer)
     }
 
     fn ring_for(&self, freed: &[Row]) {
