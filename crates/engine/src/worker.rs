@@ -344,21 +344,22 @@ impl Worker {
         }
     }
 
-    /// Stops: no new work, running operations get this long to reach the end of their step.
+    /// Stops: no new work, running operations get this long to reach the end of their step. The heartbeat goes
+    /// on until then, so that no other node takes over what is still being worked on.
     pub(crate) async fn stop(&self, grace: Duration) {
         self.house.stopping.store(true, Ordering::Relaxed);
         self.stop.cancel();
         self.loops.close();
         self.loops.wait().await;
-        self.idle.cancel();
-        self.heart.close();
-        self.heart.wait().await;
         self.tasks.close();
         let done = tokio::select! {
             biased;
             () = self.tasks.wait() => true,
             () = self.house.clock.sleep(grace) => false,
         };
+        self.idle.cancel();
+        self.heart.close();
+        self.heart.wait().await;
         if !done {
             warn!(
                 count = self.running_count(),

@@ -8,7 +8,7 @@ use engine::store::{MemoryStore, Query, Store};
 use engine::{Body, Effect, Engine, Phase};
 use serde_json::json;
 use testing::trial::Tally;
-use testing::{Death, DyingStore, FarSide, House, VirtualClock, World, key_ring};
+use testing::{Death, DyingStore, FarSide, House, Trouble, VirtualClock, World, key_ring};
 
 use crate::scripted::{Props, Stage, register};
 
@@ -241,4 +241,24 @@ async fn a_caller_who_does_not_wait_for_the_answer_strands_nothing() {
     assert!(again.repeated, "it had been saved all the same");
     let id = again.id;
     assert_eq!(first.finished(id).await.shown.summary.phase, Phase::Succeeded);
+}
+
+/// The step takes longer than the lease, and less than the operation is given.
+#[tokio::test(start_paused = true)]
+async fn a_graceful_stop_keeps_the_lease_until_the_last_step_has_ended() {
+    let stage = Stage::new().await;
+    stage.world.plan_trouble(Trouble::Slow(Duration::from_secs(8)));
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"]})).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let engine = stage.house.engine.clone();
+    let looking = async {
+        for _ in 0..6 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert_eq!(engine.is_ready().await, Ok(()), "others would take over a step that is under way");
+        }
+    };
+    tokio::join!(engine.stop(Duration::from_secs(10)), looking);
+    assert!(engine.is_ready().await.is_err(), "it has left");
+    assert_eq!(stage.house.kinds(id).await, "created stepped");
+    assert_eq!(stage.world.standing().len(), 1);
 }

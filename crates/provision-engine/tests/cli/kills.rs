@@ -2,7 +2,7 @@
 //! the ledger of the far side: nothing lost, nothing twice, nothing stuck.
 
 mod boundaries;
-mod check;
+pub(crate) mod check;
 mod database;
 mod failover;
 pub(crate) mod launch;

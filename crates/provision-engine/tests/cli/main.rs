@@ -21,6 +21,7 @@ mod logs;
 mod operations;
 mod postgres;
 mod readme;
+mod replicas;
 mod runtimes;
 mod serverless;
 mod serverless_commands;

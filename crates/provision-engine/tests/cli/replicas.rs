@@ -1,0 +1,155 @@
+//! Replicas on one PostgreSQL: their clocks disagree, and they are restarted one after the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::Store;
+use engine::{Clock, OperationId, Phase, Timestamp, Verb, WallClock};
+use reqwest::{Client, Method};
+use rustix::process::Signal;
+use serde_json::json;
+use store::PostgresStore;
+use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::{Death, DyingStore, House};
+use workflows::Drivers;
+use workflows::runtime::Runtimes;
+
+use crate::kills::check::{Api, Asked, everything, until_over};
+use crate::stage::{Place, Sandbox, Server, call, until};
+
+fn postgres() -> PrivatePostgres {
+    let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
+    postgres.create_database("engine").unwrap();
+    postgres
+}
+
+/// The clock on the wall, set wrong.
+struct WrongClock {
+    ahead: Duration,
+}
+
+#[async_trait]
+impl Clock for WrongClock {
+    fn now(&self) -> Timestamp {
+        WallClock.now().plus(self.ahead)
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        WallClock.sleep(duration).await;
+    }
+
+    fn chance(&self) -> u64 {
+        WallClock.chance()
+    }
+}
+
+/// One replica in this process, with the store, the workflows and the drivers of the program.
+struct Replica {
+    house: House,
+    store: Arc<DyingStore>,
+}
+
+impl Replica {
+    async fn start(url: &str, sandbox: &str, ahead: Duration) -> Replica {
+        let store: Arc<dyn Store> = PostgresStore::connect(url, 2).await.unwrap();
+        let store = Arc::new(DyingStore::new(store, Death::Never));
+        let timeout = Duration::from_secs(5);
+        let drivers = Drivers::at(sandbox, timeout, Runtimes::default(), Arc::clone(&store) as Arc<_>);
+        let builder = House::plan(Arc::clone(&store) as Arc<_>, Arc::new(WrongClock { ahead }));
+        let house = House::open(workflows::register(builder, &drivers.unwrap()), None).await;
+        Replica { house, store }
+    }
+
+    async fn ask(&self, id: OperationId, verb: Verb) {
+        self.house.engine.ask(id, verb, "ops", "").await.unwrap();
+    }
+}
+
+/// Pause through the one that is ahead and resume through the one that is behind, and the other way round.
+#[test]
+fn a_resume_is_carried_out_although_the_clocks_are_three_seconds_apart() {
+    let postgres = postgres();
+    let place = Place::new();
+    let sandbox = Sandbox::start(&place);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let url = postgres.url("engine");
+        let ahead = Replica::start(&url, &sandbox.url, Duration::from_secs(3)).await;
+        let behind = Replica::start(&url, &sandbox.url, Duration::ZERO).await;
+        for (pauses, resumes) in [(&ahead, &behind), (&behind, &ahead)] {
+            let params = json!({"name": "Ada", "wait_ms": 10_000});
+            let id = pauses.house.submit("demo.hello", None, params).await;
+            let until = async |phase: Phase| {
+                let reached = pauses.house.until(id, |found| found == phase);
+                let limit = Duration::from_secs(60);
+                tokio::time::timeout(limit, reached).await.unwrap_or_else(|_| panic!("it is never {phase}"))
+            };
+            until(Phase::Waiting).await;
+            pauses.ask(id, Verb::Pause).await;
+            until(Phase::Paused).await;
+            resumes.ask(id, Verb::Resume).await;
+            until(Phase::Succeeded).await;
+            let claims = [&ahead, &behind].into_iter().flat_map(|replica| replica.store.claims());
+            let claims = claims.filter(|(of, _)| *of == id).count();
+            assert!(claims < 5, "it was claimed {claims} times");
+        }
+        ahead.house.close().await;
+        behind.house.close().await;
+    });
+}
+
+/// Calls that are under way when a server is told to stop, each of them longer than its lease.
+const CALLS: u32 = 4;
+const LATENCY_MS: u64 = 3000;
+
+#[test]
+fn a_rolling_restart_under_slow_steps_repeats_no_call() {
+    let postgres = postgres();
+    let place = || {
+        let place = Place::new().env("PROVISION_ENGINE_STORE__DATABASE_URL", postgres.url("engine"));
+        place.env("PROVISION_ENGINE_STORE__LEASE", "1s")
+    };
+    let places = [place(), place()];
+    let sandbox = Sandbox::start(&places[0]);
+    let arguments = ["--sandbox-url", &sandbox.url, "--log-level", "info"];
+    let start = |n: usize| Some(places[n].serve(&arguments));
+    let mut servers: [Option<Server>; 2] = [start(0), start(1)];
+    let token = std::fs::read_to_string(places[0].data("admin.token")).unwrap().trim().to_owned();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let api = |servers: &[Option<Server>; 2], n: usize| {
+        let url = servers[n].as_ref().unwrap().url.clone();
+        Api { http: Client::new(), url, token: token.clone() }
+    };
+    let mut asked = BTreeMap::new();
+    for round in 0..4 {
+        let stops = round % 2;
+        let slow = json!({
+            "system": "greeter", "kind": "latency", "latency_ms": LATENCY_MS, "method": "POST", "times": CALLS,
+        });
+        sandbox.arm(&slow);
+        for number in 0..CALLS {
+            let key = format!("{round}-{number}");
+            let id = runtime.block_on(api(&servers, stops).submit(&key, &json!({"name": key}))).unwrap();
+            asked.insert(key, Asked { id, fails: false });
+        }
+        until("the slow calls", || {
+            let armed = call(Method::GET, &format!("{}/faults", sandbox.url), None);
+            (armed["faults"] == json!([])).then_some(())
+        });
+        let server = servers[stops].take().unwrap();
+        server.going.signal(Signal::TERM);
+        let ended = server.going.end();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        assert!(!ended.err.contains("another node has it"), "{}", ended.err);
+        servers[stops] = start(stops);
+    }
+    runtime.block_on(async {
+        let api = api(&servers, 0);
+        until_over(&api).await;
+        everything(&api, &sandbox.url, &asked).await;
+    });
+    let summary = call(Method::GET, &format!("{}/ledger/summary", sandbox.url), None);
+    assert_eq!(summary["greeter/greet"]["repeats"], 0, "{summary}");
+}
