@@ -129,11 +129,20 @@ impl Store for PostgresStore {
     }
 
     async fn commit(&self, write: Write) -> Result<Receipt, StoreError> {
-        self.committers.save(Work::Write(Draft::new(write))).await
+        let is_ours = matches!(&write, Write::Create(create) if create.owner.is_some());
+        let receipt = self.committers.save(Work::Write(Draft::new(write))).await;
+        if is_ours {
+            self.pulse.owns();
+        }
+        receipt
     }
 
     async fn claim(&self, node: NodeId, now: Timestamp, limit: usize) -> Result<Claims, StoreError> {
-        self.claimer.claim(node, now, limit).await
+        let claims = self.claimer.claim(node, now, limit).await?;
+        if !claims.operations.is_empty() {
+            self.pulse.owns();
+        }
+        Ok(claims)
     }
 
     async fn show(&self, id: OperationId) -> Result<Option<Shown>, StoreError> {

@@ -1,18 +1,19 @@
 //! Being alive, and what becomes free when somebody is not.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use engine::store::{StoreError, Wish};
 use engine::{NodeId, OperationId};
 use tokio::sync::{Mutex, Notify};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tokio_postgres::Row;
 use tracing::warn;
 use uuid::Uuid;
 
 use super::connection::{BATCH_TIMEOUT, BY_KEY, Line, Param, Role, Session};
-use super::failure::{Failure, fault};
+use super::failure::Failure;
 use super::statements as sql;
 use super::target::Target;
 use crate::rows;
@@ -21,7 +22,7 @@ use crate::rows;
 pub(super) const RENEWER: Role = Role { settings: BY_KEY, statements: &[sql::RENEW] };
 pub(super) const PULSE: Role = Role {
     settings: BY_KEY,
-    statements: &[sql::JOIN, sql::FORGET, sql::FREE, sql::RELEASE, sql::FREE_DEAD, sql::WISHES],
+    statements: &[sql::JOIN, sql::FORGET, sql::FREE, sql::RELEASE, sql::FREE_DEAD, sql::WISHES, sql::OWNS],
 };
 
 const TRIES_MAX: usize = 4;
@@ -43,6 +44,9 @@ struct Wire {
     turn: Mutex<()>,
     /// Held while somebody looks for dead nodes and control requests.
     attending: Mutex<()>,
+    /// This node may own something. One that owns nothing gets no control requests and looks less often.
+    is_busy: AtomicBool,
+    looked_at: std::sync::Mutex<Option<Instant>>,
 }
 
 impl Pulse {
@@ -52,6 +56,8 @@ impl Pulse {
             bell: Arc::clone(bell),
             turn: Mutex::default(),
             attending: Mutex::default(),
+            is_busy: AtomicBool::new(false),
+            looked_at: std::sync::Mutex::default(),
         };
         Pulse { renewal: Line::new(target, RENEWER), wire: Arc::new(wire) }
     }
@@ -77,8 +83,10 @@ impl Pulse {
         lease: Duration,
     ) -> Result<Vec<(OperationId, Wish)>, StoreError> {
         let renewed = self.renewal.write(sql::RENEW, &[&node.0, &rows::lease_micros(lease)]).await?;
-        if renewed.is_empty() {
-            return Err(StoreError::Fenced);
+        let Some(row) = renewed.first() else { return Err(StoreError::Fenced) };
+        let is_late = self.wire.looked_at().is_none_or(|at| at.elapsed() >= lease / 2);
+        if !row.get::<_, bool>(0) && !self.wire.is_busy.load(Ordering::Acquire) && !is_late {
+            return Ok(Vec::new());
         }
         // The lease is renewed, whatever becomes of the rest; and the next renewal does not wait for it.
         let wire = Arc::clone(&self.wire);
@@ -89,6 +97,11 @@ impl Pulse {
             Ok(Err(_)) | Err(_) => warn!("looking for dead nodes and control requests takes long, retrying"),
         }
         Ok(Vec::new())
+    }
+
+    /// This node has got an operation.
+    pub(super) fn owns(&self) {
+        self.wire.is_busy.store(true, Ordering::Release);
     }
 
     pub(super) async fn leave(&self, node: NodeId) -> Result<(), StoreError> {
@@ -113,19 +126,22 @@ impl Wire {
         let Ok(_alone) = self.attending.try_lock() else {
             return Err(StoreError::Unavailable("the look before is still under way".into()));
         };
-        let _turn = self.turn.lock().await;
-        let session = self.line.session().await?;
+        // What becomes ours from now on is not overlooked.
+        self.is_busy.store(false, Ordering::Release);
         let mine: [Param<'_>; 1] = [&node.0];
-        let both = async {
-            tokio::join!(biased; session.query(sql::FREE_DEAD, &[]), session.query(sql::WISHES, &mine))
-        };
-        let (freed, wishes) = session.in_time(BATCH_TIMEOUT, both).await?;
-        match freed {
-            Ok(freed) => self.ring_for(&freed),
-            Err(error) => warn!(error = %fault(error), "cannot free the operations of dead nodes, retrying"),
-        }
-        let wishes = wishes.map_err(fault)?;
+        let steps =
+            [Some((sql::FREE_DEAD, [].as_slice())), Some((sql::WISHES, &mine)), Some((sql::OWNS, &mine))];
+        let found = self.run(steps).await;
+        let is_busy = found.as_ref().map_or(true, |[_, _, owned]| !owned.is_empty());
+        self.is_busy.fetch_or(is_busy, Ordering::AcqRel);
+        let [freed, wishes, _] = found?;
+        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        self.ring_for(&freed);
         Ok(rows::wishes(wishes.iter().map(|row| (row.get(0), row.get(1), row.get(2))).collect()))
+    }
+
+    fn looked_at(&self) -> Option<Instant> {
+        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ring_for(&self, freed: &[Row]) {
