@@ -48,7 +48,7 @@ pub use openapi::openapi;
 pub use people::{SignInError, SignInLimits, ensure_first_user, sign_in};
 pub use principal::{Principal, Subject};
 pub use router::{open, router};
-pub use runtimes::sweep::{Swept, keep_sweeping, sweep};
+pub use runtimes::sweep::{Failures, Swept, keep_sweeping, sweep};
 pub use sentence::describe;
 pub use slow_body::{SlowBody, body_within, is_slow_body};
 pub use tokens::ensure_admin;

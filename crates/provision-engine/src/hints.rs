@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use drivers::kafka::{Consumer, Producer, Received};
-use engine::Engine;
+use engine::store::StoreError;
+use engine::{Engine, SubmitError};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+use workflows::due::Backoff;
 use workflows::launch::hints::{self, Heard, HintError};
-use workflows::launch::outbox::{self, SweepError};
+use workflows::launch::outbox;
 use workflows::source_check;
 
 use crate::compose::Events;
@@ -50,27 +52,37 @@ async fn hear(engine: &Engine, graveyard: &Producer, received: &Received) {
         let error = match hints::from_event(engine, &received.payload, identity).await {
             Ok(Heard::Told(launches)) => return debug!(launches, "a message about an image"),
             Ok(Heard::Ignored(why)) => return debug!(why, "a message about an image is of no use"),
-            Err(HintError::Malformed(why)) => match graveyard.bury(received, &why).await {
-                Ok(()) => return warn!(why, "a message about an image went to the dead letters"),
+            Err(error) if is_final(&error) => match graveyard.bury(received, &error.to_string()).await {
+                Ok(()) => return warn!(%error, "a message about an image went to the dead letters"),
                 Err(error) => error.to_string(),
             },
-            Err(HintError::Submit(error)) => error.to_string(),
+            Err(error) => error.to_string(),
         };
         warn!(error, "a message about an image waits");
         tokio::time::sleep(AGAIN).await;
     }
 }
 
-async fn tell(engine: &Engine) -> Result<(), SweepError> {
-    outbox::sweep(engine).await?;
-    source_check::sweep(engine).await?;
+/// Whether the same message can never be handled: it must not hold up those behind it.
+fn is_final(error: &HintError) -> bool {
+    match error {
+        HintError::Submit(SubmitError::Store(error)) => !error.may_heal(),
+        HintError::Submit(SubmitError::Busy { .. } | SubmitError::Changed) => false,
+        HintError::Malformed(_) | HintError::Submit(_) => true,
+    }
+}
+
+async fn tell(engine: &Engine, launches: &mut Backoff, sources: &mut Backoff) -> Result<(), StoreError> {
+    outbox::sweep(engine, launches).await?;
+    source_check::sweep(engine, sources).await?;
     Ok(())
 }
 
 /// Hands on what launches and looks at sources left for others until the process stops.
 pub(crate) async fn keep_telling(engine: Engine, closing: CancellationToken) {
+    let (mut launches, mut sources) = (Backoff::default(), Backoff::default());
     loop {
-        let pause = match tell(&engine).await {
+        let pause = match tell(&engine, &mut launches, &mut sources).await {
             Ok(()) => OUTBOX_PAUSE,
             Err(error) => {
                 warn!(%error, "notices wait");

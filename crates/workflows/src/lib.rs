@@ -2,6 +2,7 @@
 
 pub mod demo;
 mod drivers;
+pub mod due;
 pub mod launch;
 pub mod notice;
 pub mod overrides;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use engine::store::{Expect, ResourceQuery, ResourceRow, StoreError};
+use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Alongside, Command, Engine, Resource, SubmitError, Timestamp};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+use workflows::due::{self, Backoff, Handled};
 use workflows::runtime::{Binding, Instance, UNBIND};
 
 use super::Found;
@@ -14,9 +15,6 @@ use super::expire::expire;
 
 /// For the journal.
 const BY: &str = "expiry";
-const PAGE: usize = 100;
-/// Of each kind in one sweep; the next one goes on.
-const LOOKED_AT_MAX: usize = 1000;
 /// Credentials that could not be taken back are left alone for this long.
 const TRY_AGAIN: Duration = Duration::from_mins(15);
 
@@ -31,53 +29,29 @@ pub struct Swept {
     pub left: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Runtime,
-    Binding,
+/// What failed, of each kind.
+#[derive(Debug, Default)]
+pub struct Failures {
+    instances: Backoff,
+    bindings: Backoff,
 }
 
 /// Does what is due by `now`, a bounded part of it. Any number of nodes may do so at once.
-pub async fn sweep(engine: &Engine, now: Timestamp) -> Result<Swept, StoreError> {
-    let (expired, busy) = sweep_kind(engine, Kind::Runtime, now).await?;
-    let (unbound, untouched) = sweep_kind(engine, Kind::Binding, now).await?;
-    Ok(Swept { expired, unbound, left: busy + untouched })
-}
-
-/// How many are done, and how many are left.
-async fn sweep_kind(engine: &Engine, kind: Kind, now: Timestamp) -> Result<(usize, usize), StoreError> {
-    let (mut done, mut left) = (0, 0);
-    loop {
-        // A binding stays due until its credentials are gone.
-        let offset = if kind == Kind::Binding { done + left } else { left };
-        let rows = due(engine, kind, now, offset).await?;
-        let is_last = rows.len() < PAGE;
-        for row in rows {
-            let name = row.name.clone();
-            let swept = match kind {
-                Kind::Runtime => over(engine, row).await,
-                Kind::Binding => unbind(engine, row, now).await,
-            };
-            match swept {
-                Ok(true) => done += 1,
-                Ok(false) | Err(SubmitError::Changed | SubmitError::Busy { .. }) => left += 1,
-                Err(SubmitError::Store(error)) => return Err(error),
-                Err(error) => {
-                    warn!(resource = name, %error, "its time is over, but nothing can be done about it");
-                    left += 1;
-                }
-            }
-        }
-        if is_last || done + left >= LOOKED_AT_MAX {
-            return Ok((done, left));
-        }
-    }
+pub async fn sweep(engine: &Engine, now: Timestamp, failures: &mut Failures) -> Result<Swept, StoreError> {
+    let over = |row, instance| async move {
+        expire(engine, &Found { row, instance }, BY).await.map(|_| Handled::Done)
+    };
+    let expired = due::sweep(engine, now, &mut failures.instances, over).await?;
+    let unbind = |row, binding| unbind(engine, row, binding, now);
+    let unbound = due::sweep(engine, now, &mut failures.bindings, unbind).await?;
+    Ok(Swept { expired: expired.handled, unbound: unbound.handled, left: expired.left + unbound.left })
 }
 
 /// Sweeps again and again until the process stops.
 pub async fn keep_sweeping(engine: Engine, every: Duration, closing: CancellationToken) {
+    let mut failures = Failures::default();
     loop {
-        match sweep(&engine, engine.now()).await {
+        match sweep(&engine, engine.now(), &mut failures).await {
             Ok(Swept { expired: 0, unbound: 0, .. }) => {}
             Ok(Swept { expired, unbound, left }) => info!(expired, unbound, left, "swept what was due"),
             Err(error) => warn!(%error, "cannot look for what is due; trying again later"),
@@ -89,41 +63,19 @@ pub async fn keep_sweeping(engine: Engine, every: Duration, closing: Cancellatio
     }
 }
 
-/// The oldest that are due, after so many.
-async fn due(
+async fn unbind(
     engine: &Engine,
-    kind: Kind,
+    row: ResourceRow,
+    mut binding: Binding,
     now: Timestamp,
-    offset: usize,
-) -> Result<Vec<ResourceRow>, StoreError> {
-    let kind = match kind {
-        Kind::Runtime => Instance::KIND,
-        Kind::Binding => Binding::KIND,
-    };
-    let query = ResourceQuery {
-        kind: kind.to_owned(),
-        due_by: Some(now),
-        offset,
-        limit: PAGE,
-        ..ResourceQuery::default()
-    };
-    Ok(engine.resources(&query).await?.rows)
-}
-
-async fn over(engine: &Engine, row: ResourceRow) -> Result<bool, SubmitError> {
-    let instance = read(&row)?;
-    expire(engine, &Found { row, instance }, BY).await.map(|_| true)
-}
-
-async fn unbind(engine: &Engine, row: ResourceRow, now: Timestamp) -> Result<bool, SubmitError> {
+) -> Result<Handled, SubmitError> {
     if row.phase.is_some_and(|phase| !phase.is_final()) {
-        return Ok(false);
+        return Ok(Handled::Left);
     }
     let has_failed = row.workflow.as_deref() == Some(UNBIND);
     if has_failed && now.since(row.updated_at) < TRY_AGAIN {
-        return Ok(false);
+        return Ok(Handled::Left);
     }
-    let mut binding: Binding = read(&row)?;
     let instance = engine.resource(&Instance::resource(&binding.instance_id)).await?;
     let instance: Option<Instance> = instance.as_ref().map(read).transpose()?;
     let instance = instance.filter(|instance| instance.gone_at.is_none());
@@ -132,9 +84,9 @@ async fn unbind(engine: &Engine, row: ResourceRow, now: Timestamp) -> Result<boo
         // The credentials went with the cluster that they were for.
         binding.gone_at = Some(now);
         let portrait = binding.portrait().map_err(SubmitError::Invalid)?;
-        return engine
-            .write_resource(&row.name, &row.tenant, Expect::Version(row.version), Some(portrait))
-            .await;
+        let expect = Expect::Version(row.version);
+        let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+        return Ok(if is_saved { Handled::Done } else { Handled::Left });
     };
     let params = json!({
         "instance_id": binding.instance_id,
@@ -154,7 +106,7 @@ async fn unbind(engine: &Engine, row: ResourceRow, now: Timestamp) -> Result<boo
     };
     let subject = Some((Expect::Version(row.version), None));
     let along = Alongside { subject, ..Alongside::default() };
-    engine.accept(command, along).await.map(|_| true)
+    engine.accept(command, along).await.map(|_| Handled::Begun)
 }
 
 fn read<R: Resource>(row: &ResourceRow) -> Result<R, SubmitError> {

@@ -12,6 +12,7 @@ mod launch_identity;
 mod launch_inventory;
 mod launch_lives;
 mod launch_people;
+mod launch_poison;
 mod launch_rights;
 mod launch_world;
 mod letters;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use doors::{Swept, keep_sweeping, sweep};
+use doors::{Failures, Swept, keep_sweeping};
+use engine::store::StoreError;
 use engine::{Engine, Phase, Timestamp};
 use tokio_util::sync::CancellationToken;
 use workflows::runtime::{Binding, Instance, PROVISION, UNBIND, UPDATE};
@@ -11,6 +12,11 @@ use crate::runtimes_world::{Then, runtimes};
 use crate::shaky_store::Mood;
 
 const DAY: Duration = Duration::from_hours(24);
+
+/// A sweep of a node that has just started.
+async fn sweep(engine: &Engine, now: Timestamp) -> Result<Swept, StoreError> {
+    doors::sweep(engine, now, &mut Failures::default()).await
+}
 
 /// Until no operation works any longer.
 async fn settle(engine: &Engine, name: &str) -> Phase {

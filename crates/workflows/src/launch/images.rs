@@ -109,8 +109,7 @@ async fn made_from(
         limit: LAUNCHES_MAX,
         ..ResourceQuery::default()
     };
-    for row in engine.resources(&query).await?.rows {
-        let record: LaunchRecord = numbers::read(&row)?;
+    for (row, record) in numbers::readable::<LaunchRecord>(engine.resources(&query).await?.rows) {
         if let Some(compose) = record.compose() {
             made.entry(compose).or_default().push(LaunchOfImage { row, record });
         }

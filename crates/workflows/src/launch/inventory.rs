@@ -82,10 +82,8 @@ pub async fn page(
         all.pop_last();
     }
     let next = all.last_key_value().map(|(number, _)| *number).filter(|_| is_full);
-    let mut items = Vec::new();
-    for row in all.values() {
-        items.extend(items_of(row, &numbers::read(row)?));
-    }
+    let readable = numbers::readable(all.into_values().collect());
+    let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
     look(launches, engine, who, &mut items).await;
     Ok(InventoryPage { items, next })
 }

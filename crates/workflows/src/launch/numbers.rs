@@ -30,6 +30,17 @@ pub fn read<R: Resource>(row: &ResourceRow) -> Result<R, StoreError> {
         .map_err(|error| StoreError::Refused(format!("the record {} cannot be read: {error}", row.name)))
 }
 
+/// Those of a list that can be read. One that cannot be is in the log, and does not hide the others.
+pub(crate) fn readable<R: Resource>(rows: Vec<ResourceRow>) -> impl Iterator<Item = (ResourceRow, R)> {
+    rows.into_iter().filter_map(|row| match read(&row) {
+        Ok(record) => Some((row, record)),
+        Err(error) => {
+            tracing::error!(%error, "record left out of a list");
+            None
+        }
+    })
+}
+
 /// A name for something new, so that the order of names is the order of creation.
 pub(super) fn fresh_id(engine: &Engine) -> Uuid {
     let millis = u64::try_from(engine.now().millis()).unwrap_or(0);

@@ -3,53 +3,29 @@
 
 use std::collections::BTreeSet;
 
-use engine::store::{Expect, ResourceQuery, ResourceRow, StoreError};
+use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError};
 use serde_json::{Value, json};
-use tracing::warn;
 
 use super::record::{LaunchRecord, Notice, NoticeEvent};
 use super::state::Tracked;
+use crate::due::{self, Backoff, Handled, Swept};
 use crate::notice::{self, About};
 
-/// How many records one look takes.
-const ROWS_MAX: usize = 100;
-
-#[derive(Debug, thiserror::Error)]
-pub enum SweepError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Submit(#[from] SubmitError),
+/// Hands on everything that is due, a bounded number at a time.
+pub async fn sweep(engine: &Engine, backoff: &mut Backoff) -> Result<Swept, StoreError> {
+    due::sweep(engine, engine.now(), backoff, |row, record| empty(engine, row, record)).await
 }
 
-/// Hands on everything that is due, a bounded number at a time. Answers how many records it emptied; when that is as
-/// many as it takes there may be more.
-pub async fn sweep(engine: &Engine) -> Result<usize, SweepError> {
-    let query = ResourceQuery {
-        kind: LaunchRecord::KIND.to_owned(),
-        due_by: Some(engine.now()),
-        limit: ROWS_MAX,
-        ..ResourceQuery::default()
-    };
-    let mut emptied = 0;
-    for row in engine.resources(&query).await?.rows {
-        match serde_json::from_str::<LaunchRecord>(&row.record) {
-            Ok(record) => emptied += usize::from(empty(engine, &row, record).await?),
-            Err(error) => warn!(resource = row.name, %error, "a record cannot be read, its notices stay"),
-        }
-    }
-    Ok(emptied)
-}
-
-async fn empty(engine: &Engine, row: &ResourceRow, mut record: LaunchRecord) -> Result<bool, SweepError> {
+async fn empty(engine: &Engine, row: ResourceRow, mut record: LaunchRecord) -> Result<Handled, SubmitError> {
     for notice in std::mem::take(&mut record.notices) {
-        notice::post(engine, &in_words(row, &record, &notice)).await?;
+        notice::post(engine, &in_words(&row, &record, &notice)).await?;
     }
     let portrait = record.portrait().map_err(SubmitError::Invalid)?;
-    // Whoever has written in the meantime has kept what was there, and it is handed on again.
+    // A record that was changed in the meantime has kept what was there, and it is handed on again.
     let expect = Expect::Version(row.version);
-    Ok(engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?)
+    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+    Ok(if is_saved { Handled::Done } else { Handled::Left })
 }
 
 fn in_words(row: &ResourceRow, record: &LaunchRecord, notice: &Notice) -> notice::Notice {

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use engine::Timestamp;
 use engine::prelude::*;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 const NAME_CHARS_MAX: usize = 128;
 const ERROR_CHARS_MAX: usize = 2000;
-/// One for each instance of a launch, and more than any launch may have.
+/// One for each instance of a launch. A launch may have more: see [`Notice::parts`].
 const EVENTS_MAX: usize = 500;
 /// Params stand deep inside rows, and what is too deep there can never be read again.
 const DEPTH_MAX: usize = 16;
@@ -86,6 +87,28 @@ impl Notice {
         is_meant && (target == Target::Kafka || matches!(self.about, About::Launch { .. }))
     }
 
+    /// The notice in parts that are small enough to be delivered. The first one has its id; the ids of the others follow
+    /// from it, so that each part is delivered once.
+    pub(super) fn parts(&self) -> Vec<Notice> {
+        let About::Launch { event, launch, provider, events } = &self.about else {
+            return vec![self.clone()];
+        };
+        if events.len() <= EVENTS_MAX {
+            return vec![self.clone()];
+        }
+        let part = |(number, events): (usize, &[Value])| Notice {
+            id: if number == 0 { self.id } else { part_id(self.id, number) },
+            about: About::Launch {
+                event: event.clone(),
+                launch: launch.clone(),
+                provider: provider.clone(),
+                events: events.to_vec(),
+            },
+            ..self.clone()
+        };
+        events.chunks(EVENTS_MAX).enumerate().map(part).collect()
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         name("org", &self.org)?;
         self.account.as_deref().map_or(Ok(()), |account| name("account", account))?;
@@ -110,6 +133,13 @@ impl Notice {
         }
         Ok(())
     }
+}
+
+fn part_id(id: Uuid, number: usize) -> Uuid {
+    let digest = Sha256::new().chain_update(id.as_bytes()).chain_update(number.to_be_bytes()).finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
 }
 
 /// Goes into headers and keys as it is.

@@ -14,7 +14,9 @@ use super::params::{Notice, Target};
 pub async fn post(engine: &Engine, notice: &Notice) -> Result<(), SubmitError> {
     let steps = engine.workflow(Deliver::KIND).map(|info| info.steps).unwrap_or_default();
     let is_there = |target: &Target| steps.iter().any(|step| step.name == target.step());
-    for target in Target::ALL.into_iter().filter(is_there).filter(|target| notice.goes_to(*target)) {
+    let targets = || Target::ALL.into_iter().filter(is_there).filter(|target| notice.goes_to(*target));
+    let parts = notice.parts();
+    for (notice, target) in parts.iter().flat_map(|part| targets().map(move |target| (part, target))) {
         let notice = Notice { targets: BTreeSet::from([target]), ..notice.clone() };
         let params = serde_json::to_value(&notice)
             .map_err(|error| SubmitError::Invalid(format!("the notice cannot be written: {error}")))?;

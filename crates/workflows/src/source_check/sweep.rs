@@ -3,44 +3,28 @@
 
 use std::collections::BTreeSet;
 
-use engine::store::{Expect, ResourceQuery, ResourceRow};
+use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError};
 
 use super::SourceCheck;
+use crate::due::{self, Backoff, Handled, Swept};
 use crate::notice::{self, About, Notice};
 
-/// How many records one look takes.
-const ROWS_MAX: usize = 100;
-
-/// Hands on everything that is due, a bounded number at a time. Answers how many records it emptied; when that is as
-/// many as it takes there may be more.
-pub async fn sweep(engine: &Engine) -> Result<usize, SubmitError> {
-    let query = ResourceQuery {
-        kind: SourceCheck::KIND.to_owned(),
-        due_by: Some(engine.now()),
-        limit: ROWS_MAX,
-        ..ResourceQuery::default()
-    };
-    let mut emptied = 0;
-    for row in engine.resources(&query).await?.rows {
-        match serde_json::from_str::<SourceCheck>(&row.record) {
-            Ok(record) => emptied += usize::from(empty(engine, &row, record).await?),
-            Err(error) => {
-                tracing::warn!(resource = row.name, %error, "a record cannot be read, its notice stays");
-            }
-        }
-    }
-    Ok(emptied)
+/// Hands on everything that is due, a bounded number at a time.
+pub async fn sweep(engine: &Engine, backoff: &mut Backoff) -> Result<Swept, StoreError> {
+    due::sweep(engine, engine.now(), backoff, |row, record| empty(engine, row, record)).await
 }
 
-async fn empty(engine: &Engine, row: &ResourceRow, mut record: SourceCheck) -> Result<bool, SubmitError> {
+async fn empty(engine: &Engine, row: ResourceRow, mut record: SourceCheck) -> Result<Handled, SubmitError> {
     if let Some(notice) = in_words(&record) {
         notice::post(engine, &notice).await?;
     }
     record.notice = None;
     let portrait = record.portrait().map_err(SubmitError::Invalid)?;
-    // Whoever has written in the meantime has kept what was there, or knows better.
-    engine.write_resource(&row.name, &row.tenant, Expect::Version(row.version), Some(portrait)).await
+    // A record that was changed in the meantime has kept what was there, or knows better.
+    let expect = Expect::Version(row.version);
+    let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+    Ok(if is_saved { Handled::Done } else { Handled::Left })
 }
 
 fn in_words(record: &SourceCheck) -> Option<Notice> {

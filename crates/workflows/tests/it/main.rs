@@ -17,6 +17,7 @@ mod launch_search;
 mod notice;
 mod notice_post;
 mod override_sources;
+mod poison;
 mod runtime;
 mod runtime_trial;
 mod serverless;

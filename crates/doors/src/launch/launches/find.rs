@@ -73,8 +73,13 @@ pub(in crate::launch) fn provider(field: &str, text: &str) -> Result<ProviderKin
     text.parse().map_err(|error: String| Refused::invalid(field, error))
 }
 
+/// A launch in a list. One that cannot be read is in the log, and does not hide the others.
+pub(in crate::launch) fn listed(row: &ResourceRow) -> Option<View> {
+    View::of_row(row).inspect_err(|why| error!(%why, "launch left out of a list")).ok()
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "it is the end of every such error")]
-pub(in crate::launch) fn unreadable(why: Unreadable) -> Refused {
+fn unreadable(why: Unreadable) -> Refused {
     error!(%why, "a launch cannot be shown");
     Refused::internal()
 }

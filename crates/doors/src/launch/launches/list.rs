@@ -14,7 +14,7 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
-use super::find::unreadable;
+use super::find::listed;
 use super::wire;
 
 const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
@@ -49,7 +49,7 @@ pub(in crate::launch) async fn list_launches(
         ..ResourceQuery::default()
     };
     let (rows, total) = newest_first(&desk, query, &paging).await?;
-    let views = rows.iter().map(View::of_row).collect::<Result<Vec<View>, _>>().map_err(unreadable)?;
+    let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(wire::Launch::from).collect();
     Ok(Json(wire::LaunchList { data, metadata: paging.metadata(total) }))
 }

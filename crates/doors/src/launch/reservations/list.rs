@@ -8,7 +8,7 @@ use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::View;
 
 use super::super::Desk;
-use super::super::launches::find::unreadable;
+use super::super::launches::find::listed;
 use super::super::launches::list::{newest_first, providers};
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
@@ -46,7 +46,7 @@ pub(in crate::launch) async fn list_reservations(
         Some("-id") => newest_first(&desk, query, &paging).await?,
         Some(_) => return Err(Refused::invalid("sort", "it must be id or -id")),
     };
-    let views = rows.iter().map(View::of_row).collect::<Result<Vec<View>, _>>().map_err(unreadable)?;
+    let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(wire::Reservation::from).collect();
     Ok(Json(wire::ReservationList { data, metadata: paging.metadata(total) }))
 }

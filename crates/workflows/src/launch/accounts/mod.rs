@@ -176,9 +176,8 @@ impl AccountBook {
                     limit: SOURCES_MAX,
                     ..ResourceQuery::default()
                 };
-                for row in store.resources(&query).await?.rows {
-                    sources.push(numbers::read::<SourceRecord>(&row)?.shown(row.number.to_string()));
-                }
+                let kept = numbers::readable::<SourceRecord>(store.resources(&query).await?.rows);
+                sources.extend(kept.map(|(row, record)| record.shown(row.number.to_string())));
             }
         }
         sources.retain(is_wanted);

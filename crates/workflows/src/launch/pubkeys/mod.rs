@@ -81,11 +81,8 @@ pub async fn list(
         ..ResourceQuery::default()
     };
     let page = engine.resources(&query).await?;
-    let mut keys = Vec::with_capacity(page.rows.len());
-    for row in page.rows {
-        keys.push(Pubkey { number: row.number, record: numbers::read(&row)? });
-    }
-    Ok(Pubkeys { keys, total: page.total.unwrap_or(0) })
+    let keys = numbers::readable(page.rows).map(|(row, record)| Pubkey { number: row.number, record });
+    Ok(Pubkeys { keys: keys.collect(), total: page.total.unwrap_or(0) })
 }
 
 pub(super) async fn find(engine: &Engine, who: &Requester, number: i64) -> Result<Option<Pubkey>, Rejection> {

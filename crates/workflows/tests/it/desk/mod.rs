@@ -6,7 +6,7 @@ mod give;
 mod hints;
 mod inventory;
 mod keys;
-mod office;
+pub(crate) mod office;
 mod pausing_store;
 mod source_check;
 mod sources;

@@ -48,6 +48,13 @@ impl Office {
         Office::over(Arc::new(MemoryStore::new()), Arc::new(WallClock), settings, intake)
     }
 
+    /// A closed desk whose notices have somewhere to go.
+    pub(crate) fn telling(notices: &Notices) -> Office {
+        let mut office = Office::closed();
+        office.engine = plan(&office.store, Arc::new(WallClock), &office.launches, notices).build();
+        office
+    }
+
     /// A closed desk over a store that others may use as well.
     pub(crate) fn over(
         store: Arc<dyn Store>,

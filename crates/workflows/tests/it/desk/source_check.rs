@@ -10,6 +10,7 @@ use engine::store::{Expect, Query};
 use engine::{Clock, Engine, Phase, Plan, Resource, WallClock};
 use serde_json::{Value, json};
 use testing::trial::{self, Trial};
+use workflows::due::{Backoff, Swept};
 use workflows::launch::Launches;
 use workflows::launch::accounts::{self, AccountBook, NewSource};
 use workflows::launch::cloud::{Access, ProviderKind};
@@ -124,9 +125,10 @@ async fn the_service_that_keeps_a_source_is_told_once() {
     let before = record(&office, "1").await;
     assert!(before.finding.as_ref().unwrap().is_available, "{before:?}");
     assert_eq!(before.notice, Some(check.operation.0));
-    assert_eq!(source_check::sweep(&office.engine).await.unwrap(), 1);
+    let mut backoff = Backoff::default();
+    assert_eq!(source_check::sweep(&office.engine, &mut backoff).await.unwrap().handled, 1);
     assert_eq!(record(&office, "1").await, SourceCheck { notice: None, ..before.clone() });
-    assert_eq!(source_check::sweep(&office.engine).await.unwrap(), 0);
+    assert_eq!(source_check::sweep(&office.engine, &mut backoff).await.unwrap(), Swept::default());
 
     let query = Query { workflow: Some("notice.deliver".into()), limit: 10, ..Query::default() };
     let told = office.engine.list(&query).await.unwrap();

@@ -5,6 +5,7 @@ use engine::{Engine, Resource, WallClock};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use testing::House;
+use workflows::due::{Backoff, Swept};
 use workflows::launch::outbox;
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::{self};
@@ -44,8 +45,9 @@ async fn every_end_is_told_once_however_often_the_outbox_is_swept() {
     let quiet = site.begin(&house, &nothing()).await;
     site.rests(&house, quiet).await;
 
-    assert_eq!(outbox::sweep(&house.engine).await.unwrap(), 3);
-    assert_eq!(outbox::sweep(&house.engine).await.unwrap(), 0);
+    let mut backoff = Backoff::default();
+    assert_eq!(outbox::sweep(&house.engine, &mut backoff).await.unwrap().handled, 3);
+    assert_eq!(outbox::sweep(&house.engine, &mut backoff).await.unwrap(), Swept::default());
     assert_eq!(told(&site, &house.engine).await.len(), 3);
     let record = site.view(&house, launched).await.record;
     assert!(record.notices.is_empty(), "{:?}", record.notices);
@@ -56,7 +58,7 @@ async fn every_end_is_told_once_however_often_the_outbox_is_swept() {
     let portrait = Some(again.portrait().unwrap());
     let expect = Expect::Version(row.version);
     assert!(house.engine.write_resource(&row.name, &row.tenant, expect, portrait).await.unwrap());
-    assert_eq!(outbox::sweep(&house.engine).await.unwrap(), 1);
+    assert_eq!(outbox::sweep(&house.engine, &mut backoff).await.unwrap().handled, 1);
     let told = told(&site, &house.engine).await;
     assert_eq!(told.len(), 3, "{told:?}");
     let text = json!(told).to_string();
