@@ -58,24 +58,20 @@ impl Sessions {
 
     /// The credentials with which a call for this account is signed.
     pub(super) async fn keys(&self, query: &Query, place: &Place<'_>) -> Result<Arc<Keys>, CloudError> {
-        let (arn, external_id) = match &place.account.access {
-            Access::Keys { id, secret } => {
-                return Ok(Arc::new(Keys { id: id.clone(), secret: secret.clone(), session: None }));
-            }
-            Access::Role { arn, external_id } => (arn, external_id.as_ref()),
-            Access::Name(_) => {
-                let message =
-                    "an account of AWS is reached by a role or by keys: give the source one of them";
-                return Err(CloudError::new(Category::Permission, "NoCredentials", message));
-            }
+        if let Access::Keys { id, secret } = &place.account.access {
+            return Ok(Arc::new(Keys { id: id.clone(), secret: secret.clone(), session: None }));
+        }
+        let Some((arn, external_id)) = place.account.role()? else {
+            let message = "an account of AWS is reached by a role or by keys: give the source one of them";
+            return Err(CloudError::new(Category::Permission, "NoCredentials", message));
         };
         let name = session_name(place.session);
-        let kept = self.slot(key(arn, &name, external_id));
+        let kept = self.slot(key(arn, &name, &external_id));
         let mut kept = kept.lock().await;
         match &*kept {
             Some(session) if query.clock.now() < session.good_until => Ok(Arc::clone(&session.keys)),
             _ => {
-                let session = self.assume(query, place, arn, &name, external_id).await?;
+                let session = self.assume(query, place, arn, &name, &external_id).await?;
                 let keys = Arc::clone(&session.keys);
                 *kept = Some(session);
                 Ok(keys)
@@ -85,8 +81,8 @@ impl Sessions {
 
     /// These credentials are no longer good, whatever they said. True when others can be had.
     pub(super) async fn forget(&self, place: &Place<'_>, turned_down: &Arc<Keys>) -> bool {
-        let Access::Role { arn, external_id } = &place.account.access else { return false };
-        let kept = self.slot(key(arn, &session_name(place.session), external_id.as_ref()));
+        let Ok(Some((arn, external_id))) = place.account.role() else { return false };
+        let kept = self.slot(key(arn, &session_name(place.session), &external_id));
         let mut kept = kept.lock().await;
         if kept.as_ref().is_some_and(|session| Arc::ptr_eq(&session.keys, turned_down)) {
             *kept = None;
@@ -100,14 +96,14 @@ impl Sessions {
         place: &Place<'_>,
         arn: &str,
         name: &str,
-        external_id: Option<&SecretString>,
+        external_id: &SecretString,
     ) -> Result<Session, CloudError> {
         let own = self.own.as_ref().ok_or_else(no_credentials)?;
         let form = Form::new("AssumeRole")
             .with("RoleArn", arn)
             .with("RoleSessionName", name)
             .with("DurationSeconds", LIFE.as_secs().to_string())
-            .maybe("ExternalId", external_id.map(ExposeSecret::expose_secret));
+            .with("ExternalId", external_id.expose_secret());
         let target = Target { service: Service::Sts, region: &query.home, source: &place.account.source };
         let asked_at = query.clock.now();
         let answer = query.ask(target, own, &form).await?;
@@ -150,9 +146,9 @@ fn granted(answer: &Element, asked_at: Timestamp) -> Result<Session, Unreadable>
     Ok(Session { keys: Arc::new(keys), good_until })
 }
 
-fn key(arn: &str, name: &str, external_id: Option<&SecretString>) -> Key {
+fn key(arn: &str, name: &str, external_id: &SecretString) -> Key {
     let mut context = digest::Context::new(&digest::SHA256);
-    for part in [arn, name, external_id.map_or("", ExposeSecret::expose_secret)] {
+    for part in [arn, name, external_id.expose_secret()] {
         context.update(&part.len().to_be_bytes());
         context.update(part.as_bytes());
     }
@@ -189,13 +185,13 @@ mod tests {
 
     #[test]
     fn what_is_kept_belongs_to_one_role_one_name_and_one_external_id() {
-        let one = SecretString::from("one");
+        let (none, one) = (SecretString::from(""), SecretString::from("one"));
         let keys = [
-            key("arn", "name", None),
-            key("arn", "name", Some(&one)),
-            key("arn", "nameone", None),
-            key("arnname", "", None),
-            key("arn", "other", Some(&one)),
+            key("arn", "name", &none),
+            key("arn", "name", &one),
+            key("arn", "nameone", &none),
+            key("arnname", "", &none),
+            key("arn", "other", &one),
         ];
         for (number, key) in keys.iter().enumerate() {
             assert!(!keys[..number].contains(key), "{number}");
@@ -205,7 +201,7 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_fits_and_what_was_used_last_stays() {
         let sessions = Sessions::new(&Options::new());
-        let number = |n: usize| key(&n.to_string(), "name", None);
+        let number = |n: usize| key(&n.to_string(), "name", &SecretString::from("id"));
         let first = sessions.slot(number(0));
         for n in 1..KEPT_MAX * 3 {
             sessions.slot(number(n));

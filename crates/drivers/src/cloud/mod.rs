@@ -2,12 +2,14 @@
 //! deletes them; whatever else it offers, a launch does not need to know.
 
 mod error;
+mod external_id;
 pub mod noop;
 mod types;
 
 use async_trait::async_trait;
 
 pub use error::{Category, CloudError};
+pub use external_id::{EXTERNAL_ID_PREFIX, external_id};
 pub use types::{
     Access, Account, Architecture, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceState,
     InstanceType, KeyMaterial, Order, Page, Place, ProviderKind, Template, Templates,

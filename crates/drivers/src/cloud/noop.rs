@@ -84,7 +84,8 @@ mod tests {
     #[tokio::test]
     async fn an_order_is_taken_and_nothing_is_made() {
         let access = Access::Name("nowhere".to_owned());
-        let account = Account { source: "7".to_owned(), provider: ProviderKind::Noop, access };
+        let account =
+            Account { org: "org".to_owned(), source: "7".to_owned(), provider: ProviderKind::Noop, access };
         let place = Place { account: &account, region: "nowhere", session: "launch" };
         let order = Order {
             image: Some("image".to_owned()),

@@ -77,6 +77,8 @@ impl Architecture {
 /// An account in a cloud, and how we get in.
 #[derive(Debug, Clone)]
 pub struct Account {
+    /// The organisation on whose behalf the account is used.
+    pub org: String,
     /// The id of the source that it came from.
     pub source: String,
     pub provider: ProviderKind,

@@ -69,7 +69,7 @@ impl SourcesApi {
         let call = self.service.request(Method::GET, &["sources", id, "authentications"], who);
         let Some(answer) = self.service.find(call).await? else { return Ok(None) };
         let page = answer.json::<Page<AuthenticationBody>>("a list of authentications")?;
-        page.data.into_iter().find_map(|body| body.into_link(id)).transpose()
+        page.data.into_iter().find_map(|body| body.into_link(&who.org, id)).transpose()
     }
 
     /// Whether it takes calls at all. Changes nothing.

@@ -90,7 +90,7 @@ impl SourceBody {
 
 impl AuthenticationBody {
     /// What lets us in, if this does. A source has others that are meant for other applications.
-    pub(super) fn into_link(self, source: &str) -> Option<Result<Link, DriverError>> {
+    pub(super) fn into_link(self, org: &str, source: &str) -> Option<Result<Link, DriverError>> {
         if self.resource_type.as_deref() != Some("Application") {
             return None;
         }
@@ -116,7 +116,7 @@ impl AuthenticationBody {
             }
             _ => Access::Name(name),
         };
-        let account = Account { source: source.to_owned(), provider, access };
+        let account = Account { org: org.to_owned(), source: source.to_owned(), provider, access };
         Some(Ok(Link { account, application: self.resource_id }))
     }
 }

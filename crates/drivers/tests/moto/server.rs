@@ -90,7 +90,7 @@ pub(crate) fn role(account: &str) -> Account {
         arn: format!("arn:aws:iam::{account}:role/launch"),
         external_id: Some("external".into()),
     };
-    Account { source: "moto".to_owned(), provider: ProviderKind::Aws, access }
+    Account { org: "moto".to_owned(), source: "moto".to_owned(), provider: ProviderKind::Aws, access }
 }
 
 pub(crate) fn place(account: &Account) -> Place<'_> {

@@ -57,7 +57,12 @@ async fn ask(chance: &mut Chance, own: &(String, String), taken: &(String, Strin
     let (ec2, sts) = (format!("{base}ec2/{{region}}"), base);
     let aws = Aws::new(&Options { ec2, sts, home, credentials, ..Options::new() }).unwrap();
     let access = Access::Role { arn: chance.text(40), external_id: Some(chance.text(20).into()) };
-    let account = Account { source: "chance".to_owned(), provider: ProviderKind::Aws, access };
+    let account = Account {
+        org: "chance".to_owned(),
+        source: "chance".to_owned(),
+        provider: ProviderKind::Aws,
+        access,
+    };
     let place = Place { account: &account, region: chance.one_of(&REGIONS), session: &chance.text(30) };
     let order = Order {
         image: Some(chance.text(20)),

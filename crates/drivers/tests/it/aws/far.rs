@@ -143,7 +143,7 @@ pub(crate) fn options(address: SocketAddr) -> Options {
 pub(crate) fn role() -> Account {
     let access =
         Access::Role { arn: ROLE.to_owned(), external_id: Some(SecretString::from("hush-external")) };
-    Account { source: "source-7".to_owned(), provider: ProviderKind::Aws, access }
+    Account { org: "org-7".to_owned(), source: "source-7".to_owned(), provider: ProviderKind::Aws, access }
 }
 
 pub(crate) fn place(account: &Account) -> Place<'_> {

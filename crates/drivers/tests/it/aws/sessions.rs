@@ -70,7 +70,18 @@ async fn another_session_another_role_or_another_external_id_is_another_session(
         .map(|asked| asked.get("ExternalId"))
         .collect();
     let hush = Some("hush-external");
-    assert_eq!(ids, [hush, hush, hush, None, Some("guessed")]);
+    assert_eq!(ids, [hush, hush, hush, Some("provision-engine:org-7"), Some("guessed")]);
+}
+
+#[tokio::test]
+async fn the_external_id_of_another_organisation_is_never_sent() {
+    let far = Far::answering(vec![regions()]).await;
+    for forged in ["provision-engine:org-8", "provision-engine:", "Provision-Engine:org-7"] {
+        let access = Access::Role { arn: ROLE.to_owned(), external_id: Some(forged.into()) };
+        let refused = far.aws.regions(&place(&Account { access, ..role() })).await.unwrap_err();
+        assert!(refused.is(Category::Permission), "{refused}");
+    }
+    assert!(far.asked().is_empty(), "{:?}", far.actions());
 }
 
 #[tokio::test]

@@ -1,14 +1,12 @@
 //! Making, finding and deleting sources, for doors.
 
-use drivers::cloud::{Access, ProviderKind};
-use engine::secret::ExposeSecret;
+use drivers::cloud::{self, Access, EXTERNAL_ID_PREFIX, ProviderKind};
+use engine::secret::{ExposeSecret, SecretString};
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 use engine::{Engine, Resource, Timestamp};
 use uuid::Uuid;
 
-use super::{
-    AccountBook, BookError, Finding, Kept, OWN_EXTERNAL_ID, SOURCES_MAX, Sealing, Source, SourceRecord,
-};
+use super::{AccountBook, BookError, Finding, Kept, SOURCES_MAX, Sealing, Source, SourceRecord};
 use crate::launch::numbers::fresh_id;
 use crate::launch::params::Requester;
 use crate::launch::rejection::{Flaw, Rejection};
@@ -49,7 +47,7 @@ pub async fn create(
 ) -> Result<Source, Rejection> {
     let book = &launches.accounts;
     let Kept::Here { store, ring } = &book.kept else { return Err(elsewhere()) };
-    check(new).map_err(|flaws| Rejection::flawed(400, flaws))?;
+    check(&who.org, new).map_err(|flaws| Rejection::flawed(400, flaws))?;
     if book.all(who, None).await?.len() >= SOURCES_MAX {
         let message = format!("an organisation can have {SOURCES_MAX} sources");
         return Err(Rejection::conflict(message).hint("delete those that nobody uses"));
@@ -117,7 +115,7 @@ impl AccountBook {
     }
 }
 
-fn check(new: &NewSource) -> Result<(), Vec<Flaw>> {
+fn check(org: &str, new: &NewSource) -> Result<(), Vec<Flaw>> {
     let mut flaws = Vec::new();
     let length = new.name.chars().count();
     if !(1..=NAME_CHARS_MAX).contains(&length) || new.name.chars().any(char::is_control) {
@@ -126,8 +124,8 @@ fn check(new: &NewSource) -> Result<(), Vec<Flaw>> {
     }
     flaws.extend(match (new.provider, &new.access) {
         (ProviderKind::Aws, Access::Role { arn, external_id }) => {
-            let external_id = external_id.as_ref().map(ExposeSecret::expose_secret);
-            role(arn).into_iter().chain(external_id.and_then(external)).collect()
+            let external_id = external_id.as_ref();
+            role(arn).into_iter().chain(external_id.and_then(|id| external(org, id))).collect()
         }
         (ProviderKind::Aws, Access::Keys { id, secret }) => keys(id, secret.expose_secret()),
         (ProviderKind::Azure | ProviderKind::Gcp, Access::Name(name)) => account_name(name),
@@ -159,13 +157,14 @@ fn role(arn: &str) -> Option<Flaw> {
     })
 }
 
-fn external(id: &str) -> Option<Flaw> {
+fn external(org: &str, id: &SecretString) -> Option<Flaw> {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_+=,.@:/-".contains(&b);
-    let fits = EXTERNAL_ID_CHARS.contains(&id.len()) && id.bytes().all(is_plain);
-    if id.starts_with(OWN_EXTERNAL_ID) {
-        let rule = format!("must not begin with {OWN_EXTERNAL_ID}, which organisations have from us");
+    if cloud::external_id(org, Some(id)).is_err() {
+        let rule = format!("must not begin with {EXTERNAL_ID_PREFIX}, which the engine adds by itself");
         return Some(Flaw::new("external_id", rule).hint("leave it out, and it is that of the organisation"));
     }
+    let id = id.expose_secret();
+    let fits = EXTERNAL_ID_CHARS.contains(&id.len()) && id.bytes().all(is_plain);
     (!fits).then(|| Flaw::new("external_id", "must have 2 to 1224 letters, digits and _ + = , . @ : / -"))
 }
 
@@ -235,7 +234,8 @@ mod tests {
             (ProviderKind::Gcp, "a", Access::Name("../x".into()), &["access"]),
             (ProviderKind::Noop, "a", Access::Name("x".into()), &["provider"]),
         ] {
-            let flaws = check(&NewSource { name: name.into(), provider, access }).err().unwrap_or_default();
+            let flaws =
+                check("org", &NewSource { name: name.into(), provider, access }).err().unwrap_or_default();
             let told: Vec<&str> = flaws.iter().map(|flaw| flaw.field.as_str()).collect();
             assert_eq!(told, fields, "{flaws:?}");
         }

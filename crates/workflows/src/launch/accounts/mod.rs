@@ -144,7 +144,7 @@ impl AccountBook {
     /// As `get`, with what a service outside wants to hear about later.
     pub async fn link(&self, who: &Requester, id: &str) -> Result<Option<Link>, BookError> {
         if let Some(default) = self.default.as_ref().filter(|default| default.id == id) {
-            return Ok(Some(Link { account: default.account(), application: None }));
+            return Ok(Some(Link { account: default.account(&who.org), application: None }));
         }
         match &self.kept {
             Kept::Outside(sources) => Ok(sources.link(&who.caller(), id).await?),
@@ -152,9 +152,9 @@ impl AccountBook {
                 let Some((row, record)) = self.record(who, id).await? else { return Ok(None) };
                 let sealing = Sealing { ring: ring.as_ref(), row: &row.name, tenant: &row.tenant };
                 let account = record
-                    .account(id, &sealing)
+                    .account(&who.org, id, &sealing)
                     .map_err(|cause| BookError::Locked { id: id.to_owned(), cause })?;
-                Ok(Some(Link { account: on_behalf_of(who, account), application: None }))
+                Ok(Some(Link { account, application: None }))
             }
         }
     }
@@ -198,19 +198,10 @@ impl AccountBook {
     }
 }
 
-/// What a role may ask for, so that nobody can have us take it on behalf of another organisation.
-pub(super) const OWN_EXTERNAL_ID: &str = "provision-engine:";
-
-fn on_behalf_of(who: &Requester, mut account: Account) -> Account {
-    if let Access::Role { external_id: external_id @ None, .. } = &mut account.access {
-        *external_id = Some(SecretString::from(format!("{OWN_EXTERNAL_ID}{}", who.org)));
-    }
-    account
-}
-
 impl DefaultSource {
-    fn account(&self) -> Account {
-        Account { source: self.id.clone(), provider: self.provider, access: self.access.clone() }
+    fn account(&self, org: &str) -> Account {
+        let (org, source) = (org.to_owned(), self.id.clone());
+        Account { org, source, provider: self.provider, access: self.access.clone() }
     }
 
     fn shown(&self) -> Source {

@@ -92,7 +92,7 @@ impl SourceRecord {
         Some(SourceRecord { name, uid, provider, access, finding: None, gone_at: None })
     }
 
-    pub(super) fn account(&self, id: &str, sealing: &Sealing<'_>) -> Result<Account, SecretError> {
+    pub(super) fn account(&self, org: &str, id: &str, sealing: &Sealing<'_>) -> Result<Account, SecretError> {
         let access = match &self.access {
             SavedAccess::Role { arn, external_id } => Access::Role {
                 arn: arn.clone(),
@@ -103,7 +103,7 @@ impl SourceRecord {
             }
             SavedAccess::Name { name } => Access::Name(name.clone()),
         };
-        Ok(Account { source: id.to_owned(), provider: self.provider, access })
+        Ok(Account { org: org.to_owned(), source: id.to_owned(), provider: self.provider, access })
     }
 
     pub(super) fn shown(&self, id: String) -> Source {

@@ -55,28 +55,6 @@ async fn a_source_is_kept_listed_used_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_role_is_taken_in_the_name_of_the_organisation_that_asks() {
-    let office = Office::closed();
-    let (launches, engine) = (&office.launches, &office.engine);
-    let bare = NewSource { access: Access::Role { arn: ARN.into(), external_id: None }, ..role("bare") };
-    for (who, org) in [(anna(), anna().org), (bert(), bert().org)] {
-        let made = accounts::create(launches, engine, &who, &bare).await.unwrap();
-        let account = launches.accounts.get(&who, &made.id).await.unwrap().unwrap();
-        let Access::Role { external_id: Some(external_id), .. } = account.access else {
-            panic!("{account:?}")
-        };
-        assert_eq!(external_id.expose_secret(), format!("provision-engine:{org}"));
-    }
-    let pretends = format!("provision-engine:{}", anna().org);
-    let forged = NewSource {
-        access: Access::Role { arn: ARN.into(), external_id: Some(pretends.into()) },
-        ..role("forged")
-    };
-    let refused = accounts::create(launches, engine, &bert(), &forged).await.unwrap_err();
-    assert_eq!(fields(&refused), ["external_id"]);
-}
-
-#[tokio::test]
 async fn the_secrets_of_sources_are_sealed_for_their_row() {
     let office = Office::closed();
     let made = accounts::create(&office.launches, &office.engine, &anna(), &role("ours")).await.unwrap();

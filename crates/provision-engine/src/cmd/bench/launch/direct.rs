@@ -52,7 +52,12 @@ impl Direct {
         Ok(Direct {
             builder: ImageBuilder::new(&format!("{sandbox}/api/image-builder/v1"), TIMEOUT)?,
             aws: Aws::new(&aws::Options { timeout: TIMEOUT, ..aws::Options::beside(sandbox) })?,
-            account: Account { source: "sandbox".to_owned(), provider: ProviderKind::Aws, access },
+            account: Account {
+                org: "bench".to_owned(),
+                source: "sandbox".to_owned(),
+                provider: ProviderKind::Aws,
+                access,
+            },
             key: PublicKey::parse(KEY)?,
         })
     }
