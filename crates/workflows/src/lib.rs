@@ -6,6 +6,7 @@ pub mod due;
 pub mod launch;
 pub mod notice;
 pub mod overrides;
+pub mod pubkey_deletion;
 pub mod runtime;
 pub mod serverless;
 pub mod source_check;
@@ -30,6 +31,7 @@ pub fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
         .workflow(serverless::delete::plan(drivers))
         .workflow(launch::plan(&drivers.launches))
         .workflow(notice::plan(&drivers.notices))
+        .workflow(pubkey_deletion::plan(&drivers.launches))
         .workflow(source_check::plan(&drivers.launches))
         .workflow(termination::plan(&drivers.launches))
 }

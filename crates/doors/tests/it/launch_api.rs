@@ -86,6 +86,7 @@ async fn keys_are_kept_listed_by_pages_and_deleted() {
     assert_eq!(page("/pubkeys?limit=999999999").await.0, ids);
     let taken = world.post("/pubkeys", &json!({"name": "key 1", "body": KEYS[0]})).await;
     assert_eq!(taken.is(422, "duplicate_pubkey").json["field"], "body");
+    world.engine.start(None).await.unwrap();
     let gone = world.knock("DELETE", &format!("/pubkeys/{}", ids[0])).bearer(world.token(Role::Launcher));
     assert_eq!(gone.send().await.status, 204);
     let taken = world.post("/pubkeys", &json!({"name": "key 1", "body": KEYS[0]})).await;

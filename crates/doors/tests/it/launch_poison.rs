@@ -1,10 +1,15 @@
-//! What stands in the way of a request and must not: a record that cannot be read.
+//! What stands in the way of a request and must not: a record that cannot be read, and clouds that are slow.
 
+use std::time::Duration;
+
+use doors::DoorSettings;
+use engine::Role;
 use engine::store::{Expect, Portrait};
 use serde_json::json;
 
 use crate::launch_lives::{parameters, world};
-use crate::launch_world::ORG;
+use crate::launch_world::{ORG, launch_world_with};
+use crate::world::settings;
 
 #[tokio::test]
 async fn lists_show_the_launches_that_can_be_read() {
@@ -29,4 +34,18 @@ async fn lists_show_the_launches_that_can_be_read() {
         let listed = world.get(path).await.is_ok().json;
         assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{path}: {listed}");
     }
+}
+
+#[tokio::test]
+async fn a_key_is_forgotten_at_once_however_long_its_key_pairs_take() {
+    // No node works here: the operation waits.
+    let settings = DoorSettings { request_timeout: Duration::from_secs(2), ..settings() };
+    let world = launch_world_with(settings, |_| {}).await;
+    let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPZPsG8crzYvNzP/Y4oJxlnKPqP3HLQPLhyMGbmJv9vR me";
+    let id = world.post("/pubkeys", &json!({"name": "me", "body": key})).await.is_ok().json["id"].clone();
+    let path = format!("/pubkeys/{id}");
+    let gone = world.knock("DELETE", &path).bearer(world.token(Role::Launcher)).send().await;
+    assert_eq!(gone.status, 202, "{}", gone.text);
+    assert!(gone.json["warnings"][0].as_str().unwrap().contains("still deleting"), "{}", gone.text);
+    world.get(&path).await.is(404, "not_found");
 }

@@ -222,6 +222,7 @@ async fn an_organisation_finds_what_is_its_own_and_nothing_else() {
         };
         assert_eq!((count("1").await, count("2").await), (own, own - 1), "{list}");
     }
+    world.engine.start(None).await.unwrap();
     for path in [&pubkey, &source] {
         world.knock("DELETE", path).as_user("2", "ann").send().await.is(404, "not_found");
         assert_eq!(world.knock("DELETE", path).as_user("1", "ann").send().await.status, 204);
@@ -244,6 +245,7 @@ async fn every_change_leaves_a_row_and_so_does_every_refusal() {
     let id = post().as_user("1", "ann").send().await.is_ok().json["id"].clone();
     post().as_user("1", "ann").send().await.is(422, "duplicate_pubkey");
     post().send().await.is(401, "unauthenticated");
+    world.engine.start(None).await.unwrap();
     world.knock("DELETE", &format!("/pubkeys/{id}")).as_user("1", "ann").send().await;
     world.knock("GET", "/pubkeys").as_user("1", "ann").send().await.is_ok();
     let rows = world.store.audit_log(100).await.unwrap();

@@ -61,6 +61,7 @@ pub(crate) async fn launch_world_with(
         .workflow(workflows::source_check::plan(&launches))
         .workflow(workflows::launch::plan(&launches))
         .workflow(workflows::termination::plan(&launches))
+        .workflow(workflows::pubkey_deletion::plan(&launches))
         .build();
     let rbac = Arc::new(Granting::default());
     let mut door = LaunchDoor {

@@ -1,26 +1,37 @@
 //! `DELETE /pubkeys/{id}`
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use engine::OperationId;
+use tokio::time::{Instant, sleep_until, timeout_at};
 use workflows::launch::pubkeys;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::refused::Refused;
-use super::super::{Desk, wire};
+use super::super::{Counter, Desk, wire};
+
+/// How long a client waits for the clouds at most. The operation goes on without it.
+const WAIT_MAX: Duration = Duration::from_secs(20);
+/// A request that waits is answered this long before its time is over.
+const MARGIN: Duration = Duration::from_secs(2);
 
 /// Forgets a public key.
 ///
-/// What launches have uploaded to accounts is deleted there first. What cannot be reached stays there, and the
-/// answer says so.
+/// The key is gone at once. An operation deletes the key pairs that launches have uploaded to accounts, and the answer
+/// waits for it for a while. What stays in a cloud is in the answer.
 #[utoipa::path(
     delete, path = "/pubkeys/{id}", tag = "pubkeys", operation_id = "delete_pubkey",
     params(("id" = i64, Path, description = "The id of the key.")),
     responses(
         (status = NO_CONTENT, description = "It is forgotten."),
         (status = OK, body = wire::Warnings, description = "It is forgotten, and something is left in a cloud."),
+        (status = ACCEPTED, body = wire::Warnings,
+         description = "It is forgotten, and an operation is still deleting its key pairs."),
         (status = CONFLICT, body = wire::Error, description = "Somebody else changes it: `conflict`."),
     )
 )]
@@ -29,10 +40,39 @@ pub(in crate::launch) async fn delete_pubkey(
     principal: TenantPrincipal,
     Number(id): Number,
 ) -> Result<Response, Refused> {
-    let launches = &desk.door.launches;
-    let deleted = pubkeys::delete(launches, &desk.hall.engine, &principal.requester, id).await?;
-    if deleted.warnings.is_empty() {
+    let operation = pubkeys::delete(&desk.hall.engine, &principal.requester, id).await?;
+    let (is_over, mut warnings) = ended(&desk, operation).await?;
+    if is_over && warnings.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    Ok(Json(wire::Warnings { warnings: deleted.warnings }).into_response())
+    let status = if is_over { StatusCode::OK } else { StatusCode::ACCEPTED };
+    if !is_over {
+        warnings.push(format!("operation {operation} is still deleting its key pairs"));
+    }
+    Ok((status, Json(wire::Warnings { warnings })).into_response())
+}
+
+/// Whether the operation is over by the time that the client has to be answered, and what it warns of.
+async fn ended(desk: &Counter, operation: OperationId) -> Result<(bool, Vec<String>), Refused> {
+    let patience = WAIT_MAX.min(desk.hall.settings.request_timeout.saturating_sub(MARGIN));
+    let until = Instant::now() + patience;
+    loop {
+        let bell = desk.hall.watchers.watch(operation);
+        let Some(found) = desk.hall.engine.inspect(operation).await? else { return Ok((true, Vec::new())) };
+        let is_over = found.shown.summary.phase.is_final();
+        if is_over || Instant::now() >= until {
+            let warnings = found.memory.state.get("warnings").cloned().unwrap_or_default();
+            return Ok((is_over, serde_json::from_value(warnings).unwrap_or_default()));
+        }
+        let rest = until.min(Instant::now() + desk.hall.settings.stream_poll);
+        tokio::select! {
+            () = desk.hall.closing.cancelled() => return Ok((false, Vec::new())),
+            () = async {
+                match bell {
+                    Some(mut bell) => drop(timeout_at(rest, bell.rings()).await),
+                    None => sleep_until(rest).await,
+                }
+            } => {}
+        }
+    }
 }

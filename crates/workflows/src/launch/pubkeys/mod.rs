@@ -12,7 +12,7 @@ use engine::{Engine, Resource, Timestamp};
 use serde::{Deserialize, Serialize};
 
 pub use self::create::{create, keep};
-pub use self::delete::{Deleted, delete};
+pub use self::delete::delete;
 use super::numbers;
 use super::params::{KeyChoice, Requester};
 use super::rejection::Rejection;

@@ -187,7 +187,7 @@ async fn the_same_key_means_the_same_launch_and_nothing_else() {
     assert!(again.repeated);
     // What it named may be gone by now.
     let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
-    workflows::launch::pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
+    workflows::launch::pubkeys::delete(&office.engine, &anna(), number).await.unwrap();
     assert!(office.launch(&anna(), &form, Some("k-1")).await.unwrap().repeated);
     for change in [
         (|f| f.parameters.as_mut().unwrap().amount = Some(2)) as fn(&mut LaunchForm),

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::store::{MemoryStore, Store};
-use engine::{Clock, Engine, Phase};
-use reqwest::Method;
-use serde_json::{Value, json};
+use engine::{Clock, Engine};
 use testing::{Death, DyingStore, House, VirtualClock};
 use tokio::task::JoinHandle;
 use workflows::launch::params::Requester;
@@ -37,10 +35,9 @@ async fn a_key_is_kept_listed_and_deleted() {
     assert_eq!(pubkeys::get(&office.engine, &bert(), first.number).await.unwrap_err().status, 404);
     let page = pubkeys::list(&office.engine, &anna(), 1, 1).await.unwrap();
     assert_eq!((page.keys, page.total), (vec![second], 2));
-    let gone = pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await.unwrap();
-    assert_eq!(gone.warnings, [""; 0]);
+    pubkeys::delete(&office.engine, &anna(), first.number).await.unwrap();
     assert_eq!(pubkeys::get(&office.engine, &anna(), first.number).await.unwrap_err().status, 404);
-    let again = pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await;
+    let again = pubkeys::delete(&office.engine, &anna(), first.number).await;
     assert_eq!(again.unwrap_err().status, 404);
     // The number stays with the key.
     let back = create(&office.engine, &anna(), "laptop", 1).await.unwrap();
@@ -61,7 +58,7 @@ async fn neither_a_key_nor_a_name_is_there_twice_in_one_organisation() {
     assert_eq!((same_name.status, same_name.field.as_deref()), (422, Some("name")));
     create(&office.engine, &bert(), "laptop", 1).await.unwrap();
     // A name is free once its key is gone.
-    pubkeys::delete(&office.launches, &office.engine, &anna(), first.number).await.unwrap();
+    pubkeys::delete(&office.engine, &anna(), first.number).await.unwrap();
     create(&office.engine, &anna(), "laptop", 2).await.unwrap();
     assert_eq!(create(&office.engine, &anna(), "laptop", 1).await.unwrap_err().status, 422);
     create(&office.engine, &anna(), "old laptop", 1).await.unwrap();
@@ -174,46 +171,4 @@ async fn who_takes_a_name_over_gives_it_back_when_its_key_is_there_after_all() {
     other.go_on();
     assert_eq!(second.await.unwrap().unwrap_err().status, 422);
     belongs_to(truth, &clock, &first).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn deleting_a_key_deletes_the_key_pairs_that_launches_uploaded() {
-    let office = Office::open().await;
-    let form = office.form(&anna()).await;
-    let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
-    for _ in 0..2 {
-        let accepted = office.launch(&anna(), &form, None).await.unwrap();
-        let ended = office.ended(accepted.operation).await;
-        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    }
-    assert_eq!(office.standing("key_pair").await, 1);
-    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
-    assert_eq!(deleted.warnings, [""; 0]);
-    assert_eq!((office.standing("key_pair").await, office.standing("instance").await), (0, 2));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warning() {
-    let office = Office::open().await;
-    let form = office.form(&anna()).await;
-    let number = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
-    let accepted = office.launch(&anna(), &form, None).await.unwrap();
-    office.ended(accepted.operation).await;
-    let theirs = create(&office.engine, &bert(), "the same", 1).await.unwrap();
-    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), number).await.unwrap();
-    assert!(
-        deleted.warnings.len() == 1 && deleted.warnings[0].contains("may still be needed"),
-        "{deleted:?}"
-    );
-    assert_eq!(office.standing("key_pair").await, 1);
-
-    pubkeys::delete(&office.launches, &office.engine, &bert(), theirs.number).await.unwrap();
-    let back = create(&office.engine, &anna(), "again", 1).await.unwrap();
-    let fault = json!({"system": "ec2", "kind": "error", "status": 503, "times": 0});
-    office.call(Method::POST, "/faults", &fault).await;
-    let deleted = pubkeys::delete(&office.launches, &office.engine, &anna(), back.number).await.unwrap();
-    assert!(deleted.warnings.len() == 1 && deleted.warnings[0].contains("us-east-1"), "{deleted:?}");
-    office.call(Method::DELETE, "/faults", &Value::Null).await;
-    assert_eq!(office.standing("key_pair").await, 1);
-    assert_eq!(pubkeys::get(&office.engine, &anna(), back.number).await.unwrap_err().status, 404);
 }

@@ -5,6 +5,7 @@ mod accounts;
 mod give;
 mod hints;
 mod inventory;
+mod key_deletion;
 mod keys;
 pub(crate) mod office;
 mod pausing_store;

@@ -20,7 +20,7 @@ use workflows::launch::pubkeys::{self, Pubkey};
 use workflows::launch::rejection::Rejection;
 use workflows::launch::{self, LaunchSettings, Launches};
 use workflows::notice::{self, Notices};
-use workflows::source_check;
+use workflows::{pubkey_deletion, source_check};
 
 pub(crate) struct Office {
     sandbox: Option<Sandbox>,
@@ -169,6 +169,7 @@ fn plan(
         .workflow(launch::plan(launches))
         .workflow(source_check::plan(launches))
         .workflow(notice::plan(notices))
+        .workflow(pubkey_deletion::plan(launches))
 }
 
 /// As quick as it goes without a turn of the clock.
