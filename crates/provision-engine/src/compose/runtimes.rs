@@ -34,6 +34,11 @@ const SANDBOX_CLIENT: &str = "provision-engine-console";
 pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
     let runtime = &config.runtime;
     let catalog = parsed(runtime.catalog.as_deref(), Catalog::parse)?.unwrap_or_else(Catalog::built_in);
+    let catalog = if runtime.target_secret {
+        catalog.offering_target_secret().map_err(|error| anyhow!("runtime.catalog: {error}"))?
+    } else {
+        catalog
+    };
     let components =
         parsed(runtime.components.as_deref(), Components::parse)?.unwrap_or_else(Components::built_in);
     Ok(Runtimes {

@@ -12,6 +12,7 @@ pub(crate) struct Runtime {
     pub(crate) catalog: Option<PathBuf>,
     pub(crate) components: Option<PathBuf>,
     pub(crate) accounts: Option<PathBuf>,
+    pub(crate) target_secret: bool,
     pub(crate) overrides: Option<PathBuf>,
     pub(crate) override_objects: OverrideObjects,
     pub(crate) steps: Option<PathBuf>,
@@ -91,6 +92,7 @@ impl Reader<'_> {
             catalog: self.get("runtime.catalog"),
             components: self.get("runtime.components"),
             accounts: self.get("runtime.accounts"),
+            target_secret: self.get("runtime.target_secret"),
             overrides: self.get("runtime.overrides"),
             override_objects: OverrideObjects {
                 kubeconfig: self.get("runtime.override_objects.kubeconfig"),

@@ -235,6 +235,9 @@ const SETTINGS: &[Setting] = &[
     set("runtime.accounts", Nothing, Kind::Path,
         "The YAML file with the accounts of the clouds. Without it one shared account per cloud is assumed, \
          `shared-azure` and so on."),
+    set("runtime.target_secret", Is("false"), Kind::Switch,
+        "Whether a request may choose its cloud account with the parameter `targetSecret`, among those that its tenant \
+         may use. Off: the parameter is not in the catalog and is refused."),
     set("runtime.overrides", Nothing, Kind::Path,
         "The directory with overrides for runtimes, watched for changes."),
     set("runtime.override_objects.kubeconfig", Nothing, Kind::Path,

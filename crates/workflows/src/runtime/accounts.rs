@@ -2,6 +2,7 @@
 //!
 //! Who has which account is a record in the store, so that two nodes never give one account to two tenants.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::store::{Expect, Receipt, ResourceQuery, ResourceRow, ResourceWrite, Store, StoreError, Write};
@@ -32,12 +33,15 @@ impl Account {
     }
 }
 
-/// Who has an account. Kept also while nobody has it.
+/// Which tenant has an account, and which clusters of it. The row stays when the account is free.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Claim {
     account: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
+    /// The resources of the clusters. Claims of older releases name none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    users: BTreeSet<String>,
 }
 
 impl Resource for Claim {
@@ -46,6 +50,15 @@ impl Resource for Claim {
     fn labels(&self) -> Vec<(&'static str, String)> {
         vec![("tenant", self.tenant.clone().unwrap_or_default())]
     }
+}
+
+/// A cluster that needs an account.
+#[derive(Debug, Clone, Copy)]
+pub struct User<'a> {
+    pub tenant: &'a str,
+    /// The resource of its instance.
+    pub resource: &'a str,
+    pub provider: Provider,
 }
 
 /// All accounts that may be used.
@@ -58,6 +71,8 @@ pub struct Accounts {
 const FILE_BYTES_MAX: usize = 1024 * 1024;
 /// Others may claim between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
+/// More accounts than one tenant has claimed.
+const CLAIMS_MAX: usize = 1000;
 
 impl Accounts {
     pub fn new(accounts: Vec<Account>, store: Arc<dyn Store>) -> Accounts {
@@ -92,24 +107,42 @@ impl Accounts {
         Ok(accounts)
     }
 
-    /// The account of this tenant: its own, one that it claimed before, a free one, or the shared one. `None` when
-    /// all are taken.
-    pub async fn claim(
-        &self,
-        tenant: &str,
-        provider: Provider,
-        now: Timestamp,
-    ) -> Result<Option<String>, Halt> {
-        let fitting = || self.accounts.iter().filter(|account| account.provider == provider);
-        if let Some(own) = fitting().find(|account| account.tenant.as_deref() == Some(tenant)) {
+    /// The account for this cluster: its tenant's own, one that the tenant has already, a free one, or the shared one.
+    /// `None` when all are taken.
+    pub async fn claim(&self, user: User<'_>, now: Timestamp) -> Result<Option<String>, Halt> {
+        let fitting = || self.accounts.iter().filter(|account| account.provider == user.provider);
+        if let Some(own) = fitting().find(|account| account.tenant.as_deref() == Some(user.tenant)) {
             return Ok(Some(own.name.clone()));
         }
         for account in fitting().filter(|account| account.is_claimable()) {
-            if self.take(&account.name, tenant, now).await? {
+            if self.take(&account.name, user, now).await? {
                 return Ok(Some(account.name.clone()));
             }
         }
         Ok(fitting().find(|account| account.shared).map(|account| account.name.clone()))
+    }
+
+    /// Claims the account with this name. `false` where the tenant may not have it: the account is unknown, of another
+    /// provider, or of another tenant.
+    pub async fn claim_named(&self, name: &str, user: User<'_>, now: Timestamp) -> Result<bool, Halt> {
+        match self.fitting(name, user) {
+            Some(account) if account.is_claimable() => self.take(name, user, now).await,
+            found => Ok(found.is_some()),
+        }
+    }
+
+    /// As `claim_named`, and takes nothing.
+    pub async fn may_claim(&self, name: &str, user: User<'_>) -> Result<bool, Halt> {
+        let Some(account) = self.fitting(name, user) else { return Ok(false) };
+        let row = self.store.resource(&self::name(&account.name)).await.map_err(lost)?;
+        let holder = row.as_ref().map(read).transpose()?.and_then(|claim| claim.tenant);
+        Ok(!account.is_claimable() || holder.is_none_or(|holder| holder == user.tenant))
+    }
+
+    fn fitting(&self, name: &str, user: User<'_>) -> Option<&Account> {
+        let is_open = |account: &&Account| account.tenant.as_deref().is_none_or(|own| own == user.tenant);
+        let found = self.accounts.iter().find(|one| one.name == name && one.provider == user.provider);
+        found.filter(is_open)
     }
 
     /// The account that a claim would bring, where that is certain without claiming.
@@ -121,11 +154,44 @@ impl Accounts {
             .map(|account| account.name.as_str())
     }
 
-    /// Gives an account back that no cluster of its tenant uses any longer. `leaving` is the resource that goes.
-    pub async fn release(&self, account: &str, leaving: &str, now: Timestamp) -> Result<(), Halt> {
-        if !self.accounts.iter().any(|one| one.name == account && one.is_claimable()) {
-            return Ok(());
+    /// Removes the cluster from every claim of its tenant. An account without users is free.
+    pub async fn release(&self, tenant: &str, leaving: &str, now: Timestamp) -> Result<(), Halt> {
+        let query = ResourceQuery {
+            kind: Claim::KIND.into(),
+            labels: vec![("tenant".into(), vec![tenant.to_owned()])],
+            limit: CLAIMS_MAX,
+            ..ResourceQuery::default()
+        };
+        for row in self.store.resources(&query).await.map_err(lost)?.rows {
+            self.leave(row, tenant, leaving, now).await?;
         }
+        Ok(())
+    }
+
+    async fn leave(&self, row: ResourceRow, tenant: &str, leaving: &str, now: Timestamp) -> Result<(), Halt> {
+        let (name, mut row) = (row.name.clone(), Some(row));
+        for _ in 0..LOOKS_MAX {
+            let Some(seen) = row else { return Ok(()) };
+            let mut claim = read(&seen)?;
+            let was_user = claim.users.remove(leaving);
+            if claim.tenant.as_deref() != Some(tenant) {
+                return Ok(());
+            }
+            let is_free = claim.users.is_empty() && !self.is_used(&claim.account, leaving).await?;
+            if !is_free && !was_user {
+                return Ok(());
+            }
+            claim.tenant = claim.tenant.filter(|_| !is_free);
+            if self.write(&claim, Expect::Version(seen.version), now).await? {
+                return Ok(());
+            }
+            row = self.store.resource(&name).await.map_err(lost)?;
+        }
+        Err(contended(&name))
+    }
+
+    /// Whether another cluster runs in the account, by the records of instances: releases before 0.2 wrote no users.
+    async fn is_used(&self, account: &str, leaving: &str) -> Result<bool, Halt> {
         let query = ResourceQuery {
             kind: Instance::KIND.into(),
             labels: vec![("cloud_account".into(), vec![account.to_owned()])],
@@ -133,30 +199,30 @@ impl Accounts {
             ..ResourceQuery::default()
         };
         let users = self.store.resources(&query).await.map_err(lost)?.rows;
-        let is_used = users.iter().any(|row| row.name != leaving);
-        let Some(row) = self.store.resource(&name(account)).await.map_err(lost)?.filter(|_| !is_used) else {
-            return Ok(());
-        };
-        let free = Claim { account: account.to_owned(), tenant: None };
-        self.write(&free, Expect::Version(row.version), now).await.map(|_| ())
+        Ok(users.iter().any(|row| row.name != leaving))
     }
 
-    /// Whether the account is this tenant's now.
-    async fn take(&self, account: &str, tenant: &str, now: Timestamp) -> Result<bool, Halt> {
-        let mine = Claim { account: account.to_owned(), tenant: Some(tenant.to_owned()) };
+    /// Whether the account is the tenant's now, with this cluster among its users. Always writes: a release that read
+    /// the claim before must not free it afterwards.
+    async fn take(&self, account: &str, user: User<'_>, now: Timestamp) -> Result<bool, Halt> {
         for _ in 0..LOOKS_MAX {
-            let expect = match self.store.resource(&name(account)).await.map_err(lost)? {
-                None => Expect::Absent,
-                Some(row) => match holder(&row)? {
-                    Some(holder) => return Ok(holder == tenant),
-                    None => Expect::Version(row.version),
-                },
-            };
-            if self.write(&mine, expect, now).await? {
+            let row = self.store.resource(&name(account)).await.map_err(lost)?;
+            let claim = row.as_ref().map(read).transpose()?;
+            let expect = row.as_ref().map_or(Expect::Absent, |row| Expect::Version(row.version));
+            let mut claim = claim.unwrap_or_else(|| Claim::free(account));
+            match &claim.tenant {
+                Some(holder) if holder != user.tenant => return Ok(false),
+                Some(_) => {}
+                // Nobody had it: names from before are of clusters that are gone.
+                None => claim.users.clear(),
+            }
+            claim.tenant = Some(user.tenant.to_owned());
+            claim.users.insert(user.resource.to_owned());
+            if self.write(&claim, expect, now).await? {
                 return Ok(true);
             }
         }
-        Ok(false)
+        Err(contended(&name(account)))
     }
 
     async fn write(&self, claim: &Claim, expect: Expect, at: Timestamp) -> Result<bool, Halt> {
@@ -168,10 +234,19 @@ impl Accounts {
     }
 }
 
-fn holder(row: &ResourceRow) -> Result<Option<String>, Halt> {
-    let claim: Claim = serde_json::from_str(&row.record)
-        .map_err(|error| fail(format!("the record {} cannot be read: {error}", row.name)))?;
-    Ok(claim.tenant)
+impl Claim {
+    fn free(account: &str) -> Claim {
+        Claim { account: account.to_owned(), tenant: None, users: BTreeSet::new() }
+    }
+}
+
+fn read(row: &ResourceRow) -> Result<Claim, Halt> {
+    serde_json::from_str(&row.record)
+        .map_err(|error| fail(format!("the record {} cannot be read: {error}", row.name)))
+}
+
+fn contended(name: &str) -> Halt {
+    Halt::Retry { after: None, cause: format!("the record {name} is changed by others all the time").into() }
 }
 
 fn name(account: &str) -> String {

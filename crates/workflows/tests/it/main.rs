@@ -8,6 +8,7 @@ mod external;
 mod external_example;
 mod hello_trial;
 mod hello_world;
+mod interleavings;
 mod launch;
 mod launch_catalogue;
 mod launch_public_key;
@@ -16,6 +17,7 @@ mod launch_rival;
 mod launch_search;
 mod notice;
 mod notice_post;
+mod other_tenants;
 mod override_sources;
 mod poison;
 mod runtime;
@@ -26,6 +28,7 @@ mod serverless_site;
 mod serverless_trial;
 mod serverless_update;
 mod serverless_view;
+mod stepped_store;
 mod world;
 
 // The example of the guide stands here as it would stand in the crate itself, where these are modules.

@@ -57,10 +57,22 @@ impl Catalog {
         let file: CatalogFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
         let mut catalog = Catalog { service: file.service, plans: file.plans };
         catalog.check()?;
-        for plan in &mut catalog.plans {
+        catalog.compile()?;
+        Ok(catalog)
+    }
+
+    /// Requests may name their cloud account with `targetSecret`. Plans with a schema of their own keep it.
+    pub fn offering_target_secret(mut self) -> Result<Catalog, String> {
+        self.plans.iter_mut().for_each(|plan| plan.target_secret = true);
+        self.compile()?;
+        Ok(self)
+    }
+
+    fn compile(&mut self) -> Result<(), String> {
+        for plan in &mut self.plans {
             plan.compile().map_err(|error| format!("plan {}: {error}", plan.name))?;
         }
-        Ok(catalog)
+        Ok(())
     }
 
     fn check(&self) -> Result<(), String> {
@@ -143,6 +155,19 @@ mod tests {
             );
         }
         catalog.plan_named("trial").unwrap().validate(Purpose::Create, &json!({"name": "n"})).unwrap();
+    }
+
+    #[test]
+    fn a_request_names_its_cloud_account_only_where_that_is_allowed() {
+        let asked = json!({"name": "n", "region": "westeurope", "targetSecret": "account-of-another"});
+        let check = |catalog: &Catalog| {
+            let azure = catalog.plan_named("azure").unwrap();
+            let shown = azure.schema(Purpose::Create).unwrap().to_string().contains("targetSecret");
+            (shown, azure.validate(Purpose::Create, &asked).is_ok())
+        };
+        let catalog = Catalog::built_in();
+        assert_eq!(check(&catalog), (false, false));
+        assert_eq!(check(&catalog.offering_target_secret().unwrap()), (true, true));
     }
 
     #[test]

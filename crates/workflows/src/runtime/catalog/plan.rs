@@ -41,6 +41,9 @@ pub struct Plan {
     /// Schemas that take the place of the ones made from the fields above.
     #[serde(default)]
     schemas: BTreeMap<Purpose, Value>,
+    /// Whether a request may name its cloud account.
+    #[serde(skip)]
+    pub(super) target_secret: bool,
     #[serde(skip)]
     compiled: BTreeMap<Purpose, Compiled>,
 }

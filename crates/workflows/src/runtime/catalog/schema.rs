@@ -72,13 +72,15 @@ fn create(plan: &Plan) -> Value {
         "diskType": text("Type of the disks"),
         "volumeSizeGb": {"type": "integer", "minimum": 20, "maximum": 16384, "title": "Size of a disk in GB"},
         "purpose": text("Purpose"),
-        "targetSecret": text("Name of the account to use"),
         "networking": object_of(&json!({"nodes": {
             "type": "string", "pattern": "^[0-9]{1,3}(\\.[0-9]{1,3}){3}/[0-9]{1,2}$", "title": "CIDR of the nodes",
         }})),
     });
     if let (Value::Object(properties), Value::Object(more)) = (&mut properties, more) {
         properties.extend(more);
+        if plan.target_secret {
+            properties.insert("targetSecret".into(), text("Name of the cloud account to use"));
+        }
     }
     let required: &[&str] = if areas.is_empty() { &["name", "region"] } else { &["name"] };
     object(&properties, required)

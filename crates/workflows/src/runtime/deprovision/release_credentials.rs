@@ -20,9 +20,12 @@ impl Step<Deprovision> for ReleaseCredentials {
     }
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
-        let instance = op.input.instance()?;
-        let (Some(account), Some(resource)) = (&instance.cloud_account, &op.resource) else { return done() };
-        self.accounts.release(account, resource, op.now()).await?;
+        // The record stops to name the account first: whoever leaves last finds no other cluster in it.
+        let instance = op.input.change(|instance| instance.cloud_account = None)?;
+        op.portray(&instance)?;
+        op.save().await?;
+        let Some(resource) = &op.resource else { return done() };
+        self.accounts.release(&instance.account, resource, op.now()).await?;
         done()
     }
 }

@@ -4,7 +4,7 @@ use engine::prelude::*;
 
 use super::Provision;
 use crate::drivers::Drivers;
-use crate::runtime::accounts::Accounts;
+use crate::runtime::accounts::{Accounts, User};
 use crate::runtime::settings::Runtimes;
 use crate::runtime::shared::fail_with;
 
@@ -19,6 +19,10 @@ impl ResolveCredentials {
     }
 }
 
+/// The same for an account that does not exist and for one of another tenant.
+const NOT_YOURS: &str =
+    "parameters.targetSecret: this tenant has no such cloud account; leave the parameter out";
+
 #[async_trait]
 impl Step<Provision> for ResolveCredentials {
     fn name(&self) -> &'static str {
@@ -30,15 +34,18 @@ impl Step<Provision> for ResolveCredentials {
     }
 
     async fn run(&self, op: &mut Operation<Provision>) -> Outcome {
-        if op.state.cloud_account.is_some() {
+        let instance = op.input.instance()?;
+        // A record without the account was released since: another tenant may have it by now.
+        if op.state.cloud_account.is_some() && op.state.cloud_account == instance.cloud_account {
             return done();
         }
-        let instance = op.input.instance()?;
         let provider = self.runtimes.plan(&instance.plan_id).map_err(fail_with)?.provider;
-        let named = op.input.parameters.target_secret.clone();
-        let account = match named {
-            Some(name) => Some(name),
-            None => self.accounts.claim(&instance.account, provider, op.now()).await?,
+        let resource = op.resource.as_deref().ok_or_else(|| fail_with("a cluster needs a resource"))?;
+        let user = User { tenant: &instance.account, resource, provider };
+        let account = match op.input.parameters.target_secret.clone() {
+            Some(name) if self.accounts.claim_named(&name, user, op.now()).await? => Some(name),
+            Some(_) => return fail(NOT_YOURS),
+            None => self.accounts.claim(user, op.now()).await?,
         };
         let Some(account) = account else {
             return retry(format!("all accounts for {} are taken; add one or free one", provider.as_str()));
@@ -53,8 +60,14 @@ impl Step<Provision> for ResolveCredentials {
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
         let instance = op.input.instance()?;
         let provider = self.runtimes.plan(&instance.plan_id).map_err(fail_with)?.provider;
-        let foreseen = || self.accounts.foresee(&instance.account, provider).map(str::to_owned);
-        let named = op.input.parameters.target_secret.clone().or_else(foreseen);
+        let user = User { tenant: &instance.account, resource: "", provider };
+        let named = op.input.parameters.target_secret.clone();
+        if let Some(name) = &named
+            && !self.accounts.may_claim(name, user).await?
+        {
+            return fail(NOT_YOURS).map(|_| ());
+        }
+        let named = named.or_else(|| self.accounts.foresee(&instance.account, provider).map(str::to_owned));
         op.state.cloud_account = Some(named.unwrap_or_else(|| "<claimed from the accounts>".into()));
         Ok(())
     }

@@ -6,13 +6,11 @@ use std::time::Duration;
 use engine::store::{MemoryStore, Store};
 use engine::{Clock, Engine};
 use testing::{Death, DyingStore, House, VirtualClock};
-use tokio::task::JoinHandle;
 use workflows::launch::params::Requester;
 use workflows::launch::pubkeys::{self, Pubkey};
 use workflows::launch::rejection::Rejection;
 
 use super::office::{Office, anna, bert, fields, key_line};
-use super::pausing_store::PausingStore;
 
 async fn create(engine: &Engine, who: &Requester, name: &str, number: u32) -> Result<Pubkey, Rejection> {
     pubkeys::create(engine, who, name, &key_line(number)).await
@@ -121,54 +119,4 @@ async fn a_name_that_was_claimed_by_a_process_that_died_is_free_after_a_moment()
     tokio::time::advance(Duration::from_secs(31)).await;
     create(&engine, &anna(), "laptop", 2).await.unwrap();
     create(&engine, &anna(), "old laptop", 1).await.unwrap();
-}
-
-/// A process that has claimed the name for the first key and pauses for very long before it writes the key.
-async fn paused_after_its_claim(
-    truth: &Arc<dyn Store>,
-    clock: &Arc<VirtualClock>,
-) -> (Arc<PausingStore>, JoinHandle<Result<Pubkey, Rejection>>) {
-    let slow = Arc::new(PausingStore::new(Arc::clone(truth), 1));
-    let engine = keeper(slow.clone(), clock);
-    let first = tokio::spawn(async move { create(&engine, &anna(), "laptop", 1).await });
-    slow.until_paused().await;
-    tokio::time::advance(Duration::from_secs(31)).await;
-    (slow, first)
-}
-
-/// The name has one key, now and later.
-async fn belongs_to(truth: Arc<dyn Store>, clock: &Arc<VirtualClock>, winner: &Pubkey) {
-    let engine = keeper(truth, clock);
-    for _ in 0..2 {
-        let listed = pubkeys::list(&engine, &anna(), 10, 0).await.unwrap();
-        assert_eq!(listed.keys, std::slice::from_ref(winner));
-        assert_eq!(create(&engine, &anna(), "laptop", 3).await.unwrap_err().status, 422);
-        tokio::time::advance(Duration::from_secs(31)).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_comes_back_too_late_does_not_get_a_name_that_another_has_by_now() {
-    let (clock, truth) = (Arc::new(VirtualClock::seeded(1)), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
-    let (slow, first) = paused_after_its_claim(&truth, &clock).await;
-    let second = create(&keeper(Arc::clone(&truth), &clock), &anna(), "laptop", 2).await.unwrap();
-    slow.go_on();
-    assert_eq!(first.await.unwrap().unwrap_err().status, 422);
-    belongs_to(truth, &clock, &second).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_takes_a_name_over_gives_it_back_when_its_key_is_there_after_all() {
-    let (clock, truth) = (Arc::new(VirtualClock::seeded(1)), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
-    let (slow, first) = paused_after_its_claim(&truth, &clock).await;
-    // The second has seen that the claim has no key, and pauses before it takes the name over.
-    let other = Arc::new(PausingStore::new(Arc::clone(&truth), 0));
-    let engine = keeper(other.clone(), &clock);
-    let second = tokio::spawn(async move { create(&engine, &anna(), "laptop", 2).await });
-    other.until_paused().await;
-    slow.go_on();
-    let first = first.await.unwrap().unwrap();
-    other.go_on();
-    assert_eq!(second.await.unwrap().unwrap_err().status, 422);
-    belongs_to(truth, &clock, &first).await;
 }

@@ -8,6 +8,5 @@ mod inventory;
 mod key_deletion;
 mod keys;
 pub(crate) mod office;
-mod pausing_store;
 mod source_check;
 mod sources;

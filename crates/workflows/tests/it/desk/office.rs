@@ -12,6 +12,7 @@ use sandbox::Sandbox;
 use serde_json::{Value, json};
 use testing::{House, key_ring};
 use workflows::launch::accept::{self, AcceptedLaunch};
+use workflows::launch::accounts::{AccountBook, DefaultSource};
 use workflows::launch::cloud::ProviderKind;
 use workflows::launch::form::{LaunchForm, ParametersForm};
 use workflows::launch::intake::Intake;
@@ -53,6 +54,17 @@ impl Office {
         let mut office = Office::closed();
         office.engine = plan(&office.store, Arc::new(WallClock), &office.launches, notices).build();
         office
+    }
+
+    /// The same closed desk over another store.
+    pub(crate) fn moved_to(&self, store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Office {
+        let accounts = AccountBook::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
+        let accounts = accounts.sealed_by(key_ring());
+        let intake = Arc::new(Intake::new(1000));
+        let launches = Launches { accounts, intake, store: Arc::clone(&store), ..(*self.launches).clone() };
+        let launches = Arc::new(launches);
+        let engine = plan(&store, clock, &launches, &Notices::none()).build();
+        Office { sandbox: None, http: self.http.clone(), launches, store, engine }
     }
 
     /// A closed desk over a store that others may use as well.
