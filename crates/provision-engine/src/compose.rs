@@ -19,7 +19,7 @@ use console::{Console, ConsoleSettings};
 use doors::sandbox_access::end_sandbox_access;
 use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
-use engine::secret::{KeyRing, SharedRing};
+use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::{MemoryStore, Store};
 use engine::{AccessStore, Clock, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
@@ -178,6 +178,13 @@ pub(crate) fn without_database() -> Engine {
 /// An engine that can look into this database but not work.
 pub(crate) fn looker(database: Database) -> Engine {
     unconnected(Engine::builder(database.store, Arc::new(WallClock), unused_ring()))
+}
+
+/// What opens values that were sealed for a resource.
+pub(crate) fn opener(ring: &SharedRing, tenant: &str, resource: &str) -> Sealer {
+    Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), ring.clone())
+        .build()
+        .sealer(tenant, resource)
 }
 
 fn unconnected(builder: EngineBuilder) -> Engine {

@@ -64,6 +64,9 @@ async fn look(
             Cleaned::Gone => info!(orphan, "removed an orphan from OpenNebula"),
             Cleaned::Waits(reason) => info!(orphan, reason, "an orphan is being removed from OpenNebula"),
             Cleaned::Failed(error) => warn!(orphan, error, "cannot remove an orphan from OpenNebula"),
+            Cleaned::Reported(why) => {
+                warn!(orphan, why, "an orphan in OpenNebula is not removed: it may not be the engine's");
+            }
         }
     }
     Ok(())

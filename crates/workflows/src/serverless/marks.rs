@@ -1,9 +1,12 @@
 //! What we leave on documents and services, so that they are found again and belong together.
 
 use drivers::opennebula::Document;
+use engine::secret::Sealed;
 
 /// The attribute of a document that says which operation made it.
 pub(super) const TOKEN: &str = "PROVISION_ENGINE_TOKEN";
+/// The attribute of a document that proves that the engine wrote its token: the token, sealed by the operation.
+pub(super) const SEAL: &str = "PROVISION_ENGINE_SEAL";
 /// The attribute of a document whose runtime is being removed.
 pub(super) const DELETING: &str = "PROVISION_ENGINE_DELETING";
 pub(super) const YES: &str = "YES";
@@ -13,6 +16,10 @@ pub(super) const LABEL: &str = "serverless.create";
 
 pub(super) fn token(document: &Document) -> Option<&str> {
     document.template.get(TOKEN)
+}
+
+pub(super) fn seal(document: &Document) -> Option<Sealed> {
+    Sealed::parse(document.template.get(SEAL)?).ok()
 }
 
 pub(super) fn is_deleting(document: &Document) -> bool {

@@ -7,11 +7,15 @@ use std::time::Duration;
 use drivers::opennebula::{
     Credentials, Document, NebulaError, OpenNebula, RUNTIME_DOCUMENT, Refusal as Kind, Service, Whose,
 };
-use engine::Timestamp;
+use engine::secret::{ExposeSecret, Sealed, SecretString};
+use engine::store::Summary;
+use engine::{Inspection, Timestamp};
+use serde_json::Value;
 
+use super::CREATE;
 use super::errand::Errand;
 use super::marks;
-use super::removal::{Progress, Removal};
+use super::removal::{self, Progress, Removal};
 use super::runtime::Runtime;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +32,26 @@ pub struct Orphan {
     pub operation: String,
     /// The resource of operations on its document: nothing is an orphan while one goes on.
     pub resource: String,
+    /// Why it is reported and never cleaned. So it is until [`Orphan::check`] has found who made it.
+    pub doubt: Option<String>,
     document: i32,
     service: Option<i32>,
     machines: BTreeSet<i32>,
+    /// Whose document it is, or whose service where there is no document.
+    owner: i32,
+    /// The tenant of the operations of that user. Not known of a service.
+    tenant: Option<String>,
+    token: String,
+    seal: Option<Sealed>,
+}
+
+/// The operation that made something, as the engine knows it.
+#[derive(Debug, Clone)]
+pub struct Maker {
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub state: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +72,13 @@ impl OrphanKind {
             OrphanKind::Service => "service",
             OrphanKind::Document | OrphanKind::Deleting | OrphanKind::Deserted => "document",
         }
+    }
+}
+
+impl Maker {
+    pub fn of(found: Inspection) -> Maker {
+        let Summary { workflow, tenant, resource, .. } = found.shown.summary;
+        Maker { workflow, tenant, resource, state: found.memory.state }
     }
 }
 
@@ -102,8 +130,10 @@ async fn is_alone(
 
 fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Timestamp) -> Option<Orphan> {
     let (id, token) = marks::read_service_name(&service.name)?;
-    let document =
-        documents.get(&id).filter(|document| marks::token(document).is_none_or(|own| own == token));
+    let is_ours = |document: &&Document| {
+        document.uid == service.uid && marks::token(document).is_none_or(|own| own == token)
+    };
+    let document = documents.get(&id).filter(is_ours);
     let why = match document.map(|document| Runtime::stored(document).ok().and_then(|own| own.service_id())) {
         // What has no service yet, or is being removed, is found by its document.
         Some(None) => return None,
@@ -119,6 +149,7 @@ fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Times
         why,
         service: Some(service.id),
         machines,
+        owner: service.uid,
         ..bare(id, token, now)?
     })
 }
@@ -138,6 +169,7 @@ fn of_document(document: &Document, services: &BTreeMap<&str, &Service>, now: Ti
         Some(_) => return None,
     };
     let named = services.get(marks::service_name(document.id, token).as_str());
+    let named = named.filter(|service| service.uid == document.uid);
     let machines = stored.iter().flat_map(|stored| stored.roles().filter_map(|role| stored.vm_id(role)));
     Some(Orphan {
         kind,
@@ -146,6 +178,9 @@ fn of_document(document: &Document, services: &BTreeMap<&str, &Service>, now: Ti
         why,
         service: service.or_else(|| named.map(|service| service.id)),
         machines: machines.collect(),
+        owner: document.uid,
+        tenant: Some(Errand::tenant(&document.uname)),
+        seal: marks::seal(document),
         ..bare(document.id, token, now)?
     })
 }
@@ -163,7 +198,48 @@ fn bare(document: i32, token: &str, now: Timestamp) -> Option<Orphan> {
         document,
         service: None,
         machines: BTreeSet::new(),
+        doubt: Some("its operation was not looked up".to_owned()),
+        owner: -1,
+        tenant: None,
+        token: token.to_owned(),
+        seal: None,
     })
+}
+
+impl Orphan {
+    /// Clears the doubt where the operation that made it is known and says the same. Users write documents and the names
+    /// of services: without this, one of them could have the engine remove what it never made.
+    pub fn check(&mut self, maker: Option<&Maker>, opened: impl FnOnce(&Sealed) -> Option<SecretString>) {
+        self.doubt = self.doubt_about(maker, opened).map(str::to_owned);
+    }
+
+    fn doubt_about(
+        &self,
+        maker: Option<&Maker>,
+        opened: impl FnOnce(&Sealed) -> Option<SecretString>,
+    ) -> Option<&'static str> {
+        let Some(maker) = maker.filter(|maker| maker.workflow == CREATE) else {
+            return Some("its operation is not known here");
+        };
+        let says = |name: &str, id: i32| match &maker.state[name] {
+            Value::Null => true,
+            known => known.as_i64() == Some(id.into()),
+        };
+        if !says("document", self.document) {
+            return Some("its operation made another document");
+        }
+        if self.kind == OrphanKind::Service {
+            // A service has no seal, and is made only once the operation knows its document.
+            let is_its = !maker.state["document"].is_null() && says("service", self.id);
+            return (!is_its).then_some("its operation made another service");
+        }
+        if self.tenant.as_ref() != Some(&maker.tenant) {
+            return Some("its operation was of another user");
+        }
+        let token = self.seal.as_ref().and_then(opened);
+        let is_sealed = token.is_some_and(|token| token.expose_secret() == self.token);
+        (!is_sealed).then_some("its label is not one that this engine sealed")
+    }
 }
 
 /// What came of cleaning.
@@ -173,13 +249,19 @@ pub enum Cleaned {
     /// It was asked for, and takes time: clean again later.
     Waits(String),
     Failed(String),
+    /// It is not certain that the engine made it: somebody has to look.
+    Reported(String),
 }
 
 /// Removes what was found, as far as that goes at once. What one orphan answers does not keep the others.
 pub async fn clean(nebula: &OpenNebula, admin: &Credentials, orphans: &[Orphan]) -> Vec<Cleaned> {
-    let removal = Removal { nebula, credentials: admin };
     let mut cleaned = Vec::with_capacity(orphans.len());
     for orphan in orphans {
+        if let Some(doubt) = &orphan.doubt {
+            cleaned.push(Cleaned::Reported(doubt.clone()));
+            continue;
+        }
+        let removal = Removal { nebula, credentials: admin, whose: removal::Whose::OwnedBy(orphan.owner) };
         cleaned.push(match clean_one(&removal, orphan).await {
             Ok(Progress::Gone) => Cleaned::Gone,
             Ok(Progress::Waits(reason)) => Cleaned::Waits(reason),

@@ -11,6 +11,31 @@ use super::state::DONE;
 pub(super) struct Removal<'a> {
     pub(super) nebula: &'a OpenNebula,
     pub(super) credentials: &'a Credentials,
+    pub(super) whose: Whose,
+}
+
+/// Whose service and machines are removed. All others stay, whatever rights the credentials have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// Those that an operation made with the caller's own credentials, and whose ids OpenNebula answered.
+    Made,
+    /// Those of this user. A document named the ids, and its owner can write anything there.
+    OwnedBy(i32),
+}
+
+impl Whose {
+    fn includes(self, uid: i32) -> bool {
+        match self {
+            Whose::Made => true,
+            Whose::OwnedBy(owner) => uid == owner,
+        }
+    }
+
+    /// A machine says by itself that OneFlow made it for a service.
+    fn includes_machine(self, machine: &Machine) -> bool {
+        let is_of_service = self == Whose::Made || machine.user_template.get("SERVICE_ID").is_some();
+        is_of_service && self.includes(machine.uid)
+    }
 }
 
 /// How far a removal is.
@@ -29,7 +54,10 @@ impl Removal<'_> {
     /// The machines that a service has, or that say that they belong to it.
     pub(super) async fn machines(&self, service: i32) -> Result<BTreeSet<i32>, NebulaError> {
         let found = match self.nebula.service(self.credentials, service).await {
-            Ok(service) => service.roles.into_iter().flat_map(|role| role.nodes).collect(),
+            Ok(service) if self.whose.includes(service.uid) => {
+                service.roles.into_iter().flat_map(|role| role.nodes).collect()
+            }
+            Ok(_) => BTreeSet::new(),
             Err(error) if error.is(Kind::NotFound) => BTreeSet::new(),
             Err(error) => return Err(error),
         };
@@ -39,14 +67,16 @@ impl Removal<'_> {
     /// The machines that say that they belong to a service, whether or not it still exists.
     pub(super) async fn stragglers(&self, service: i32) -> Result<Vec<i32>, NebulaError> {
         let machines = self.nebula.machines_of_service(self.credentials, service).await?;
-        Ok(machines.into_iter().filter(is_alive).map(|machine| machine.id).collect())
+        let ours = machines.into_iter().filter(|machine| self.is_left(machine));
+        Ok(ours.map(|machine| machine.id).collect())
     }
 
     /// Asks OneFlow to remove a service, unless it is at it. `urgent` asks again all the same.
     pub(super) async fn undeploy(&self, service: i32, urgent: bool) -> Result<Progress, NebulaError> {
         let (nebula, credentials) = (self.nebula, self.credentials);
         let seen = match nebula.service(credentials, service).await {
-            Ok(seen) => seen,
+            Ok(seen) if self.whose.includes(seen.uid) => seen,
+            Ok(_) => return Ok(Progress::Gone),
             Err(error) if error.is(Kind::NotFound) => return Ok(Progress::Gone),
             Err(error) => return Err(error),
         };
@@ -74,7 +104,7 @@ impl Removal<'_> {
             return Ok(Progress::Gone);
         }
         let machines = self.nebula.machines(self.credentials, &ids).await?;
-        let left: Vec<Machine> = machines.into_iter().filter(is_alive).collect();
+        let left: Vec<Machine> = machines.into_iter().filter(|machine| self.is_left(machine)).collect();
         if left.is_empty() {
             return Ok(Progress::Gone);
         }
@@ -90,6 +120,10 @@ impl Removal<'_> {
         Ok(Progress::Waits(format!("VM {} is being terminated", ids.join(", "))))
     }
 
+    fn is_left(&self, machine: &Machine) -> bool {
+        machine.state != DONE && self.whose.includes_machine(machine)
+    }
+
     /// One step towards the end of a service and its machines.
     pub(super) async fn press(
         &self,
@@ -103,10 +137,6 @@ impl Removal<'_> {
         machines.extend(self.stragglers(service).await?);
         self.terminate(machines, urgent).await
     }
-}
-
-fn is_alive(machine: &Machine) -> bool {
-    machine.state != DONE
 }
 
 /// Refused for what it is doing now, and not for ever.

@@ -6,7 +6,7 @@ use drivers::opennebula::{Credentials, NebulaError, OpenNebula};
 use engine::store::StoreError;
 use engine::{Engine, OperationId};
 
-use super::orphans::{self, Cleaned, Orphan};
+use super::orphans::{self, Cleaned, Maker, Orphan};
 
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
@@ -30,8 +30,8 @@ impl Sweep<'_> {
     pub async fn look(&self) -> Result<Vec<Orphan>, SweepError> {
         let since = (self.older_than, self.engine.now());
         let mut alone = Vec::new();
-        for orphan in orphans::find(self.nebula, self.admin, since, |_| false).await? {
-            if !self.is_held(&orphan).await? {
+        for mut orphan in orphans::find(self.nebula, self.admin, since, |_| false).await? {
+            if !self.is_held(&mut orphan).await? {
                 alone.push(orphan);
             }
         }
@@ -45,14 +45,23 @@ impl Sweep<'_> {
         Ok(found.into_iter().zip(cleaned).collect())
     }
 
-    async fn is_held(&self, orphan: &Orphan) -> Result<bool, StoreError> {
+    /// Whether an operation still works on it. If not, it is checked against the one that made it.
+    async fn is_held(&self, orphan: &mut Orphan) -> Result<bool, StoreError> {
         let resource = self.engine.resource(&orphan.resource).await?;
         if resource.and_then(|row| row.phase).is_some_and(|phase| !phase.is_final()) {
             return Ok(true);
         }
         // A mark that we did not write ourselves is not ours to judge.
         let Ok(id) = orphan.operation.parse::<OperationId>() else { return Ok(true) };
-        let made_it = self.engine.inspect(id).await?;
-        Ok(made_it.is_some_and(|found| !found.shown.summary.phase.is_final()))
+        let found = self.engine.inspect(id).await?;
+        if found.as_ref().is_some_and(|found| !found.shown.summary.phase.is_final()) {
+            return Ok(true);
+        }
+        let maker = found.map(Maker::of);
+        orphan.check(maker.as_ref(), |seal| {
+            let maker = maker.as_ref()?;
+            self.engine.sealer(&maker.tenant, maker.resource.as_deref()?).open(seal).ok()
+        });
+        Ok(false)
     }
 }

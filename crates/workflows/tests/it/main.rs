@@ -24,6 +24,7 @@ mod runtime;
 mod runtime_trial;
 mod serverless;
 mod serverless_delete;
+mod serverless_hostile;
 mod serverless_site;
 mod serverless_trial;
 mod serverless_update;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use drivers::opennebula::{AttributeName, RUNTIME_DOCUMENT, Template};
-use engine::Timestamp;
 use serde_json::{Value, json};
-use workflows::serverless::orphans::{self, Cleaned, OrphanKind};
+use testing::House;
+use workflows::serverless::orphans::{self, Cleaned, Orphan, OrphanKind};
+use workflows::serverless::sweep::Sweep;
 use workflows::serverless::view::{self, Query};
 use workflows::serverless::{Credentials, RuntimeState};
 
@@ -115,10 +116,16 @@ async fn a_list_has_pages_and_filters_and_only_what_is_mine() {
     assert_eq!(names(&site, only(Query { all: true, ..Query::default() })).await.len(), 6);
 }
 
+async fn found(site: &Site, house: &House) -> Vec<Orphan> {
+    let (nebula, admin) = (&site.serverless().nebula, admin());
+    let sweep = Sweep { engine: &house.engine, nebula, admin: &admin, older_than: Duration::ZERO };
+    sweep.look().await.unwrap()
+}
+
 /// Cleans until nothing has to be waited for.
-async fn cleaned(site: &Site, now: Timestamp) -> Vec<Cleaned> {
+async fn cleaned(site: &Site, house: &House) -> Vec<Cleaned> {
     let nebula = &site.serverless().nebula;
-    let found = orphans::find(nebula, &admin(), (Duration::ZERO, now), |_| false).await.unwrap();
+    let found = found(site, house).await;
     for _ in 0..500 {
         let cleaned = orphans::clean(nebula, &admin(), &found).await;
         if !cleaned.iter().any(|one| matches!(one, Cleaned::Waits(_))) {
@@ -147,18 +154,26 @@ async fn a_runtime_whose_service_is_gone_is_found_and_cleaned() {
     let id = site.running(&house, function("n")).await;
     site.mischief(&json!({"kind": "service_vanishes"})).await;
     site.until(id, "ERROR").await;
-    let now = house.engine.now();
-    let found = orphans::find(&site.serverless().nebula, &admin(), (Duration::ZERO, now), |_| false).await;
-    let found: Vec<_> = found.unwrap().into_iter().map(|orphan| (orphan.kind, orphan.id)).collect();
+    let found: Vec<_> =
+        found(&site, &house).await.into_iter().map(|orphan| (orphan.kind, orphan.id)).collect();
     assert_eq!(found, [(OrphanKind::Deserted, id)]);
-    assert_eq!(cleaned(&site, now).await, [Cleaned::Gone]);
+    assert_eq!(cleaned(&site, &house).await, [Cleaned::Gone]);
     assert_eq!(site.read(id).await.unwrap_err().status, 404);
 }
 
-/// A document with our mark and without a service.
-async fn half_made(site: &Site) -> i32 {
+/// A document of an operation that does not know its service.
+async fn half_made(site: &Site, house: &House) -> i32 {
+    let id = site.running(house, function("half made")).await;
     let mut template = Template::new();
-    template.set(AttributeName::of("NAME"), "half made");
+    template.set(AttributeName::of("BODY"), r#"{"FAAS":{"FLAVOUR":"Function"}}"#);
+    site.serverless().nebula.amend_document(&site.who, id, &template).await.unwrap();
+    id
+}
+
+/// A document with a label of an operation that nobody knows.
+async fn unknown(site: &Site) -> i32 {
+    let mut template = Template::new();
+    template.set(AttributeName::of("NAME"), "unknown");
     template.set(AttributeName::of("BODY"), r#"{"FAAS":{"FLAVOUR":"Function"}}"#);
     let token = "0199f0c1d2e37a4b8c5d6e7f80919293-00112233445566ff";
     template.set(AttributeName::of("PROVISION_ENGINE_TOKEN"), token);
@@ -170,20 +185,19 @@ async fn a_runtime_that_was_made_after_all_is_spared() {
     let site = Site::start().await;
     let house = site.house().await;
     let nebula = &site.serverless().nebula;
-    let slow = half_made(&site).await;
-    let now = house.engine.now();
-    let found = orphans::find(nebula, &admin(), (Duration::ZERO, now), |_| false).await.unwrap();
+    let slow = half_made(&site, &house).await;
+    let found = found(&site, &house).await;
     assert_eq!(found.len(), 1);
     let mut template = Template::new();
     template.set(AttributeName::of("BODY"), r#"{"FAAS":{"FLAVOUR":"Function"},"SERVICE_ID":7}"#);
     nebula.amend_document(&site.who, slow, &template).await.unwrap();
     let cleaned = orphans::clean(nebula, &admin(), &found).await;
     assert!(matches!(&cleaned[..], [Cleaned::Waits(_)]), "{cleaned:?}");
-    assert_eq!(site.kinds().await, ["document"]);
+    assert_eq!(site.kinds().await, ["document", "service", "vm"]);
 }
 
 #[tokio::test]
-async fn orphans_of_every_kind_are_found_and_removed() {
+async fn orphans_of_every_kind_are_found_and_removed_and_unknown_ones_are_reported() {
     let site = Site::start().await;
     let house = site.house().await;
     let nebula = &site.serverless().nebula;
@@ -196,21 +210,25 @@ async fn orphans_of_every_kind_are_found_and_removed() {
     site.world.fault(&fault).await;
     site.delete(&house, id).await.unwrap();
     site.world.no_faults().await;
-    half_made(&site).await;
+    half_made(&site, &house).await;
+    unknown(&site).await;
     let stays = site.running(&house, function("stays")).await;
+    let kinds: Vec<OrphanKind> = found(&site, &house).await.iter().map(|orphan| orphan.kind).collect();
+    let expected = [OrphanKind::Document, OrphanKind::Service, OrphanKind::Deleting, OrphanKind::Document];
+    assert_eq!(kinds, expected, "the oldest first");
     let now = house.engine.now();
-    let find = async |older_than, held: fn(&orphans::Orphan) -> bool| {
+    let find = async |older_than, held: fn(&Orphan) -> bool| {
         orphans::find(nebula, &admin(), (older_than, now), held).await.unwrap()
     };
-    let found = find(Duration::ZERO, |_| false).await;
-    let kinds: Vec<OrphanKind> = found.iter().map(|orphan| orphan.kind).collect();
-    let expected = [OrphanKind::Document, OrphanKind::Service, OrphanKind::Deleting];
-    assert_eq!(kinds, expected, "the oldest first: {found:?}");
     let old: Vec<String> =
         find(Duration::from_secs(3600), |_| false).await.into_iter().map(|orphan| orphan.name).collect();
-    assert_eq!(old, ["half made"]);
+    assert_eq!(old, ["unknown"]);
     assert_eq!(find(Duration::ZERO, |_| true).await, []);
-    assert_eq!(cleaned(&site, now).await, [Cleaned::Gone, Cleaned::Gone, Cleaned::Gone]);
-    assert_eq!(site.kinds().await, ["document", "service", "vm"]);
+    let cleaned = cleaned(&site, &house).await;
+    assert!(
+        matches!(&cleaned[..], [Cleaned::Reported(_), Cleaned::Gone, Cleaned::Gone, Cleaned::Gone]),
+        "{cleaned:?}"
+    );
+    assert_eq!(site.kinds().await, ["document", "document", "service", "vm"]);
     assert_eq!(site.read(stays).await.unwrap().name, "stays");
 }

@@ -67,6 +67,8 @@ enum Outcome {
     Gone,
     Waits(String),
     Failed(String),
+    /// It is not certain that the engine made it.
+    Reported(String),
 }
 
 impl Found {
@@ -97,6 +99,7 @@ impl From<Cleaned> for Outcome {
             Cleaned::Gone => Outcome::Gone,
             Cleaned::Waits(why) => Outcome::Waits(why),
             Cleaned::Failed(why) => Outcome::Failed(why),
+            Cleaned::Reported(why) => Outcome::Reported(why),
         }
     }
 }
@@ -114,6 +117,7 @@ impl Answer for Report {
                 Some(Outcome::Gone) => Cell::new("gone").mood(Mood::Good),
                 Some(Outcome::Waits(why)) => Cell::new(format!("waits: {why}")).mood(Mood::Busy),
                 Some(Outcome::Failed(why)) => Cell::new(format!("failed: {why}")).mood(Mood::Bad),
+                Some(Outcome::Reported(why)) => Cell::new(format!("reported only: {why}")).mood(Mood::Bad),
             };
             let mut cells =
                 vec![found.kind.into(), Cell::number(found.id), made.into(), Cell::new(&found.why), outcome];
@@ -161,8 +165,8 @@ impl Search {
         let since = (self.older_than, WallClock.now());
         let found = orphans::find(&self.nebula.serverless.nebula, &self.admin, since, |_| false).await;
         let mut lost = Vec::new();
-        for orphan in found.map_err(|error| self.explained(error))? {
-            if !self.holders.hold(&orphan).await? {
+        for mut orphan in found.map_err(|error| self.explained(error))? {
+            if !self.holders.hold(&mut orphan).await? {
                 lost.push(orphan);
             }
         }
@@ -221,6 +225,10 @@ fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
     }
     if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Failed(_)))) {
         return Exit::ERROR;
+    }
+    if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Reported(_)))) {
+        note("some are only reported: look at them in OpenNebula, and remove by hand what is not needed");
+        return Exit::FOUND;
     }
     if items.iter().any(Found::waits) {
         note("some are not gone yet: clean again later");

@@ -24,6 +24,7 @@ pub(super) struct AllocateDocument {
 const NAME: AttributeName = AttributeName::of("NAME");
 const BODY: AttributeName = AttributeName::of("BODY");
 const TOKEN: AttributeName = AttributeName::of(marks::TOKEN);
+const SEAL: AttributeName = AttributeName::of(marks::SEAL);
 
 impl AllocateDocument {
     pub(super) fn new(serverless: &Arc<Serverless>) -> AllocateDocument {
@@ -86,7 +87,10 @@ impl Step<Create> for AllocateDocument {
         let mut template = Template::new();
         template.set(NAME, Text::ours(name));
         template.set(BODY, Text::ours(runtime.to_document()));
-        template.set(TOKEN, Text::ours(op.token(marks::LABEL)));
+        let token = op.token(marks::LABEL);
+        let seal = op.seal(&SecretString::from(token.clone()));
+        template.set(TOKEN, Text::ours(token));
+        template.set(SEAL, Text::ours(seal.as_str()));
         match self.serverless.nebula.allocate_document(&credentials, &template, RUNTIME_DOCUMENT).await {
             Ok(id) => {
                 op.state.document = Some(id);

@@ -9,7 +9,7 @@ use engine::prelude::*;
 use super::call::Call;
 use super::{Create, service_name_of};
 use crate::serverless::errand::credentials;
-use crate::serverless::removal::{Progress, Removal};
+use crate::serverless::removal::{Progress, Removal, Whose};
 use crate::serverless::report::{OPENNEBULA, brisk, later, refuse, stop};
 use crate::serverless::settings::{Serverless, SrAuth};
 
@@ -139,7 +139,7 @@ impl Step<Create> for InstantiateService {
     /// Goes on until the service and its machines are gone for sure.
     async fn undo(&self, op: &mut Operation<Create>) -> Outcome {
         let own = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &own };
+        let removal = Removal { nebula: &self.serverless.nebula, credentials: &own, whose: Whose::Made };
         let removing = self.remains(op, &removal).await?;
         let Some(mut removing) = removing else { return done() };
         op.remember(&removing)?;

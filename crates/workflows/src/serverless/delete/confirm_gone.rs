@@ -2,7 +2,7 @@
 
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for};
+use super::{Delete, failed, going_on_for, whose};
 use crate::serverless::errand::credentials;
 use crate::serverless::removal::Removal;
 use crate::serverless::report::{OPENNEBULA, PATIENT, stop};
@@ -43,7 +43,8 @@ impl Step<Delete> for ConfirmGone {
     async fn run(&self, op: &mut Operation<Delete>) -> Outcome {
         let Some(service) = op.state.service.filter(|_| !op.state.confirmed) else { return done() };
         let credentials = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &credentials };
+        let removal =
+            Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
         let left = match removal.stragglers(service).await {
             Ok(left) => left,
             Err(error) => {

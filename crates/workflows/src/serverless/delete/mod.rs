@@ -17,6 +17,7 @@ use engine::store::Portrait;
 
 use super::errand::{self, Input};
 use super::refusal::Refusal;
+use super::removal::Whose;
 use super::report::Answers;
 use super::runtime::Runtime;
 use super::settings::Serverless;
@@ -50,6 +51,9 @@ pub struct State {
     /// Every machine that was ever seen.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub machines: BTreeSet<i32>,
+    /// Whose document it is: the service and the machines that it names must be that user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    owner: Option<i32>,
     /// Whether all machines have been looked for.
     #[serde(default)]
     surveyed: bool,
@@ -86,6 +90,11 @@ pub async fn prepare(serverless: &Serverless, credentials: &Credentials, id: i32
     };
     let machines = runtime.roles().filter_map(|role| runtime.vm_id(role)).collect();
     Ok(Params { document: id, service: runtime.service_id(), machines, token })
+}
+
+/// What may be removed. Operations of releases that did not note the owner go on as they began.
+fn whose(op: &Operation<Delete>) -> Whose {
+    op.state.owner.map_or(Whose::Made, Whose::OwnedBy)
 }
 
 /// How long the removal has been going on.

@@ -2,7 +2,7 @@
 
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for};
+use super::{Delete, failed, going_on_for, whose};
 use crate::serverless::errand::credentials;
 use crate::serverless::removal::{Progress, Removal};
 use crate::serverless::report::{OPENNEBULA, PATIENT, stop};
@@ -46,7 +46,8 @@ impl Step<Delete> for TerminateMachines {
 
     async fn run(&self, op: &mut Operation<Delete>) -> Outcome {
         let credentials = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &credentials };
+        let removal =
+            Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
         let urgent = op.recall::<Asked>()?.is_some();
         match removal.terminate(&op.state.machines, urgent).await {
             Ok(Progress::Gone) => done(),

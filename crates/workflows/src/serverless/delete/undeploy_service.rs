@@ -1,9 +1,10 @@
 //! Has OneFlow remove the service. Whatever machines can be found are remembered before that: OneFlow is known to
 //! forget them.
 
+use drivers::opennebula::Refusal as Kind;
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for};
+use super::{Delete, failed, going_on_for, whose};
 use crate::serverless::errand::credentials;
 use crate::serverless::marks;
 use crate::serverless::removal::{Progress, Removal};
@@ -22,6 +23,16 @@ impl UndeployService {
     /// What belongs to the runtime, from everywhere where that can be learned.
     async fn survey(&self, op: &mut Operation<Delete>) -> Result<(), Halt> {
         let credentials = credentials(op).await?;
+        let document = self.serverless.nebula.document(&credentials, op.params.document).await;
+        match document {
+            Ok(document) => op.state.owner = Some(document.uid),
+            // Nothing says any longer whose the rest is: it is found as an orphan.
+            Err(error) if error.is(Kind::NotFound) => {
+                op.state.surveyed = true;
+                return op.save().await;
+            }
+            Err(error) => return Err(stop(op, "Failed to delete Serverless Runtime", error)),
+        }
         op.state.machines.extend(op.params.machines.iter().copied());
         op.state.service = match (op.params.service, &op.params.token) {
             (Some(service), _) => Some(service),
@@ -35,7 +46,8 @@ impl UndeployService {
             (None, None) => None,
         };
         if let Some(service) = op.state.service {
-            let removal = Removal { nebula: &self.serverless.nebula, credentials: &credentials };
+            let removal =
+                Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
             let machines = removal.machines(service).await;
             let machines = machines.map_err(|error| {
                 let text = failed(op);
@@ -72,7 +84,8 @@ impl Step<Delete> for UndeployService {
         }
         let Some(service) = op.state.service else { return done() };
         let credentials = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &credentials };
+        let removal =
+            Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
         let going_on_for = going_on_for(op);
         let urgent = going_on_for > self.serverless.settings.timeout;
         match removal.undeploy(service, urgent).await {

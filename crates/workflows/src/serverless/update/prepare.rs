@@ -35,6 +35,10 @@ pub async fn prepare(
     let mut functions = Vec::new();
     for (role, asked) in spec.sent().filter(|(role, _)| runtime.roles().any(|own| own == *role)) {
         let machine = look.machines.get(&role);
+        if let Some(machine) = machine.filter(|machine| machine.uid != document.uid) {
+            let message = format!("VM {} belongs to another user than document {id}", machine.id);
+            return Err(Refusal::new(403, "Cannot update Serverless Runtime", message));
+        }
         gate(serverless, credentials, &runtime, role, machine).await?;
         if let Some(machine) = machine {
             functions.push(change(role, asked, machine, &place)?);
