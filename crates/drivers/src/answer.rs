@@ -7,6 +7,7 @@ use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, Url, redirect};
 
 use crate::error::DriverError;
+use crate::trust::http_client;
 
 /// The kubeconfig of a runtime and a page of labelled objects fit many times over.
 pub(crate) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -71,7 +72,7 @@ impl System {
 /// `timeout` limits connecting, and then every silence of the far side. A whole call ends after twice that
 /// time, so that a far side that sends one byte now and then cannot hold a step for ever.
 pub(crate) fn client_builder(timeout: Duration) -> ClientBuilder {
-    Client::builder()
+    http_client()
         .connect_timeout(timeout)
         .read_timeout(timeout)
         .timeout(timeout * 2)

@@ -20,6 +20,8 @@ pub mod opennebula;
 pub mod provisioner;
 pub mod rbac;
 pub mod sources;
+mod trust;
 pub mod webhook;
 
 pub use error::DriverError;
+pub use trust::{http_client, trust};

@@ -306,7 +306,8 @@ async fn nobody_there_is_told_in_time() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let brokers = listener.local_addr().unwrap().to_string();
     drop(listener);
-    let producer = Producer::new(&KafkaOptions { brokers, group: "g".into() }).unwrap();
+    let producer =
+        Producer::new(&KafkaOptions { brokers, group: "g".into(), ..KafkaOptions::default() }).unwrap();
     let error = send_by(&producer, "nobody", "a").await.unwrap_err();
     assert!(matches!(error, DriverError::Unreachable { .. }), "{error}");
 }
@@ -323,7 +324,7 @@ async fn a_producer_does_without_an_id(log: &Log) {
 }
 
 fn options(brokers: &Brokers, group: &str) -> KafkaOptions {
-    KafkaOptions { brokers: brokers.bootstrap_servers(), group: group.into() }
+    KafkaOptions { brokers: brokers.bootstrap_servers(), group: group.into(), ..KafkaOptions::default() }
 }
 
 fn one_partition(brokers: &Brokers, topic: &str) -> String {

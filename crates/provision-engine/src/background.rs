@@ -43,6 +43,9 @@ const TAIL_BYTES: u64 = 16 * 1024;
 struct Entry {
     pid: u32,
     listen: SocketAddr,
+    /// Where commands on the same machine are answered, if `listen` speaks TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    local: Option<SocketAddr>,
 }
 
 impl Entry {
@@ -63,9 +66,13 @@ pub(crate) struct PidFile {
 
 impl PidFile {
     /// Only the holder of the lock can write it, so an older pid file is always that of a dead process.
-    pub(crate) fn create(lock: &DataDirLock, listen: SocketAddr) -> Result<PidFile> {
+    pub(crate) fn create(
+        lock: &DataDirLock,
+        listen: SocketAddr,
+        local: Option<SocketAddr>,
+    ) -> Result<PidFile> {
         let path = lock.dir().pid_file();
-        let entry = Entry { pid: std::process::id(), listen };
+        let entry = Entry { pid: std::process::id(), listen, local };
         let draft = path.with_extension("pid.new");
         // Written aside and moved into place, so that nobody ever reads half of it.
         fs::write(&draft, serde_json::to_vec(&entry)?)
@@ -91,14 +98,28 @@ impl Drop for PidFile {
 pub(crate) struct Running {
     pub(crate) pid: u32,
     pub(crate) listen: SocketAddr,
+    pub(crate) local: Option<SocketAddr>,
     pub(crate) since: OffsetDateTime,
+}
+
+impl Running {
+    /// For people and browsers.
+    pub(crate) fn url(&self) -> String {
+        let scheme = if self.local.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.listen)
+    }
+
+    /// For commands on the same machine, which need no certificate.
+    pub(crate) fn near(&self) -> SocketAddr {
+        self.local.unwrap_or(self.listen)
+    }
 }
 
 impl fmt::Display for Running {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let since = self.since.replace_nanosecond(0).unwrap_or(self.since);
         let since = since.format(&Rfc3339).map_err(|_| fmt::Error)?;
-        write!(f, "running (pid {}) at http://{} since {since}", self.pid, self.listen)
+        write!(f, "running (pid {}) at {} since {since}", self.pid, self.url())
     }
 }
 
@@ -193,7 +214,12 @@ impl Control {
         let Ok(written) = fs::metadata(&path).and_then(|metadata| metadata.modified()) else {
             return Ok(Status::NotRunning);
         };
-        Ok(Status::Running(Running { pid: entry.pid, listen: entry.listen, since: written.into() }))
+        Ok(Status::Running(Running {
+            pid: entry.pid,
+            listen: entry.listen,
+            local: entry.local,
+            since: written.into(),
+        }))
     }
 
     /// Starts this program again with `arguments`, in the background, and waits until it is healthy. When it
@@ -201,7 +227,7 @@ impl Control {
     pub(crate) fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<Started> {
         if let Status::Running(running) = self.status()? {
             // A process that was killed a moment ago still has a pid, and listens no longer.
-            let may_be_ending = matches!(health(running.listen), Health::Bad);
+            let may_be_ending = matches!(health(running.near()), Health::Bad);
             if !may_be_ending || !self.wait_until_gone(running.pid, AFTER_KILL) {
                 return Ok(Started::Already(running));
             }
@@ -269,7 +295,7 @@ impl Control {
             }
             match self.status()? {
                 // The pid tells our engine from another program that answers at the same address.
-                Status::Running(running) if running.pid == child.id() => match health(running.listen) {
+                Status::Running(running) if running.pid == child.id() => match health(running.near()) {
                     Health::Good => return Ok(running),
                     Health::Bad => {}
                     Health::Silent => spent += process::PROBE_LIMIT,

@@ -100,7 +100,7 @@ const INCOMPLETE: [(&str, &str); 1] = [("accepts_incomplete", "true")];
 impl Broker {
     pub(crate) fn find(global: &Global, args: &BrokerArgs) -> Result<Broker> {
         let place = Place::find(global, args)?;
-        let mut builder = reqwest::Client::builder()
+        let mut builder = drivers::http_client()
             .connect_timeout(CONNECT_LIMIT)
             // A redirect would carry the password to a place that nobody named.
             .redirect(reqwest::redirect::Policy::none());

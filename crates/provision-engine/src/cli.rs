@@ -10,7 +10,7 @@ use crate::cmd::{
     inventory, keys, launch, launches, man, migrate, operations,
 };
 use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens, users};
-use crate::config::{Config, ConfigError, Warning};
+use crate::config::{Config, ConfigError, Problem, Warning};
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -121,6 +121,25 @@ pub(crate) enum Command {
 /// A setting and the text that a flag gives it.
 pub(crate) type Flag = (String, String);
 
+/// From now on outgoing connections trust the authorities of the configuration too.
+fn trust(config: &Config) -> Result<(), ConfigError> {
+    const PATH: &str = "tls.ca_file";
+    let Some(file) = &config.ca_file else { return Ok(()) };
+    let read = std::fs::read(file).map_err(|error| error.to_string());
+    read.and_then(|pem| drivers::trust(&pem)).map_err(|why| {
+        let message = format!("cannot use {}: {why}", file.display());
+        ConfigError {
+            problems: vec![Problem {
+                origin: config.origins().of(PATH).cloned(),
+                path: PATH.into(),
+                message,
+            }],
+        }
+    })?;
+    store::trust(file.clone());
+    Ok(())
+}
+
 impl Global {
     /// The configuration with these and further flags laid over it.
     pub(crate) fn load(&self, more: &[Flag]) -> Result<(Config, Vec<Warning>), ConfigError> {
@@ -129,7 +148,9 @@ impl Global {
             flags.extend(value.as_ref().map(|value| (path.to_owned(), value.clone())));
         }
         let (config, engine_conf) = (self.config.as_deref(), self.engine_conf.as_deref());
-        Config::load_installed(config, engine_conf, crate::config::environment(), &flags)
+        let loaded = Config::load_installed(config, engine_conf, crate::config::environment(), &flags)?;
+        trust(&loaded.0)?;
+        Ok(loaded)
     }
 
     /// The same flags for another process of this program.

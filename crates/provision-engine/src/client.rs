@@ -38,7 +38,7 @@ type Answered<T> = Result<T, CallError>;
 
 impl Client {
     pub(crate) fn new(address: Address) -> Answered<Client> {
-        let mut builder = reqwest::Client::builder()
+        let mut builder = drivers::http_client()
             .connect_timeout(CONNECT_LIMIT)
             .read_timeout(SILENCE_LIMIT)
             // A redirect would carry the token to a place that nobody named.

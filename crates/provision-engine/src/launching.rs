@@ -90,7 +90,7 @@ impl<T> Page<T> {
 impl Door {
     pub(crate) fn find(global: &Global, args: &OrgArgs) -> Result<Door> {
         let address = Address::find(global)?;
-        let mut builder = reqwest::Client::builder()
+        let mut builder = drivers::http_client()
             .connect_timeout(CONNECT_LIMIT)
             // A redirect would carry the token to a place that nobody named.
             .redirect(reqwest::redirect::Policy::none());

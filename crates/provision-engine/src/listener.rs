@@ -3,6 +3,7 @@
 mod connections;
 mod descriptors;
 mod requests;
+mod tls;
 mod watched;
 
 use std::io;
@@ -27,6 +28,7 @@ use crate::config;
 use connections::{Connections, Open};
 pub(crate) use descriptors::raise_limit;
 use requests::Requests;
+pub(crate) use tls::Tls;
 use watched::Watched;
 
 /// How often connections are checked against their time limits.
@@ -64,10 +66,21 @@ impl Limits {
             idle: server.idle_timeout.get(),
         }
     }
+
+    /// For the commands of this machine, which are few.
+    pub(crate) fn for_commands(self) -> Limits {
+        Limits { connections: self.connections.min(64), per_address: self.connections.min(64), ..self }
+    }
 }
 
 /// Serves until `closing` is cancelled, and then until the requests that have begun are answered.
-pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits, closing: CancellationToken) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    tls: Option<Arc<Tls>>,
+    closing: CancellationToken,
+) {
     let connections = Arc::new(Connections::new(limits));
     let tasks = TaskTracker::new();
     let slots = Arc::new(Semaphore::new(limits.connections + CLOSING_MAX));
@@ -92,7 +105,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, limits: Limits,
         };
         let Some(open) = connections.admit(peer.ip()) else { continue };
         let requests = Requests::new(router.clone(), peer, open.state(), limits.body);
-        let served = serve_one(stream, open, requests, closing.clone());
+        let served = serve_one(stream, tls.clone(), open, requests, closing.clone());
         tasks.spawn(async move {
             served.await;
             drop(slot);
@@ -119,11 +132,26 @@ async fn accept(
     Ok((stream, peer, slot))
 }
 
-async fn serve_one(stream: TcpStream, open: Open, requests: Requests, closing: CancellationToken) {
+async fn serve_one(
+    stream: TcpStream,
+    tls: Option<Arc<Tls>>,
+    open: Open,
+    requests: Requests,
+    closing: CancellationToken,
+) {
     let stream = Watched::new(stream, open.state());
+    let exchange = async {
+        let Some(tls) = tls else { return exchange(stream, &open, requests, closing).await };
+        // A handshake has the time of a header. One that fails is an error of the client.
+        if let Ok(stream) = tls.acceptor().accept(stream).await {
+            let has_certificate = stream.get_ref().1.peer_certificates().is_some();
+            let requests = requests.over_tls(tls.client_certificates(), has_certificate);
+            exchange(stream, &open, requests, closing).await;
+        }
+    };
     tokio::select! {
         () = open.ended() => {}
-        () = exchange(stream, &open, requests, closing) => {}
+        () = exchange => {}
     }
 }
 

@@ -57,7 +57,7 @@ impl Door {
     pub(crate) fn find(global: &Global, args: &DoorArgs) -> Result<Door> {
         let credentials = args.credentials()?;
         let address = Address::find(global)?;
-        let mut builder = reqwest::Client::builder()
+        let mut builder = drivers::http_client()
             .connect_timeout(CONNECT_LIMIT)
             // A redirect would carry the password to a place that nobody named.
             .redirect(reqwest::redirect::Policy::none());

@@ -14,7 +14,7 @@ mod rows;
 mod rules;
 mod sqlite;
 
-pub use postgres::{PostgresReader, PostgresStore};
+pub use postgres::{PostgresReader, PostgresStore, trust};
 pub use sqlite::{SqliteReader, SqliteStore};
 
 /// At most this many writes are in one transaction, so that nobody waits long for others.

@@ -25,6 +25,7 @@ mod statements;
 mod target;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod work;
 
 use std::sync::Arc;
@@ -45,6 +46,7 @@ use self::connection::Line;
 use self::pulse::Pulse;
 pub use self::saved::PostgresReader;
 use self::target::Target;
+pub use self::tls::trust;
 use self::work::Work;
 use crate::draft::Draft;
 use crate::{PRUNE_MAX, rows};

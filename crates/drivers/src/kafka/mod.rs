@@ -8,6 +8,7 @@ mod consumer;
 mod line;
 mod producer;
 mod progress;
+mod security;
 mod watch;
 
 use rdkafka::ClientConfig;
@@ -15,6 +16,7 @@ use rdkafka::config::RDKafkaLogLevel;
 
 pub use self::consumer::{Consumer, Received, Unreadable};
 pub use self::producer::{Message, Producer};
+pub use self::security::{Sasl, Security};
 use crate::answer::System;
 use crate::error::DriverError;
 
@@ -33,12 +35,13 @@ const BROKERS_CHARS_MAX: usize = 2000;
 const STATISTICS_MS: &str = "5000";
 
 /// Where the brokers are, and for whom we read.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct KafkaOptions {
     /// One or more `host:port`, with commas between them. Others of the cluster are found through these.
     pub brokers: String,
     /// Consumers of the same group share the messages of a topic.
     pub group: String,
+    pub security: Security,
 }
 
 impl KafkaOptions {
@@ -53,6 +56,7 @@ impl KafkaOptions {
             .set("reconnect.backoff.max.ms", "5000")
             .set("statistics.interval.ms", STATISTICS_MS)
             .set_log_level(RDKafkaLogLevel::Warning);
+        self.security.apply(&mut config)?;
         Ok(config)
     }
 
@@ -97,8 +101,11 @@ mod tests {
 
     #[test]
     fn addresses_and_groups_are_checked_before_anybody_connects() {
-        let options =
-            |brokers: &str, group: &str| KafkaOptions { brokers: brokers.into(), group: group.into() };
+        let options = |brokers: &str, group: &str| KafkaOptions {
+            brokers: brokers.into(),
+            group: group.into(),
+            ..KafkaOptions::default()
+        };
         for brokers in ["a:9092", "127.0.0.1:1,[::1]:2", "kafka-0.kafka.svc:9092, kafka-1:9092"] {
             assert!(options(brokers, "engine").check().is_ok(), "{brokers}");
         }

@@ -32,7 +32,7 @@ fn pretend_to_serve() {
     let lock = DataDirLock::acquire(&DataDir::new(dir)).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    let _file = PidFile::create(&lock, listener.local_addr().unwrap()).unwrap();
+    let _file = PidFile::create(&lock, listener.local_addr().unwrap(), None).unwrap();
     let answer = if part == "well" { "HTTP/1.1 200 OK\r\n\r\n" } else { "HTTP/1.1 503 No\r\n\r\n" };
     // Ends by itself, should the test that started it be gone.
     for _ in 0..500 {
@@ -176,13 +176,13 @@ fn the_pid_file_lives_as_long_as_its_value() {
     let control = control(&temporary);
     let lock = DataDirLock::acquire(&control.dir).unwrap();
     pid_file(&control, u32::MAX);
-    let file = PidFile::create(&lock, "127.0.0.1:1337".parse().unwrap()).unwrap();
+    let file = PidFile::create(&lock, "127.0.0.1:1337".parse().unwrap(), None).unwrap();
     let text = fs::read_to_string(control.dir.pid_file()).unwrap();
     assert_eq!(text, format!("{{\"pid\":{},\"listen\":\"127.0.0.1:1337\"}}", std::process::id()));
     drop(file);
     assert_eq!(control.status().unwrap(), Status::NotRunning);
 
-    let file = PidFile::create(&lock, "127.0.0.1:1337".parse().unwrap()).unwrap();
+    let file = PidFile::create(&lock, "127.0.0.1:1337".parse().unwrap(), None).unwrap();
     pid_file(&control, u32::MAX);
     drop(file);
     assert_eq!(control.status().unwrap(), Status::Stale);
@@ -204,6 +204,7 @@ fn a_running_engine_says_where_and_since_when() {
     let running = Running {
         pid: 7,
         listen: "[::1]:80".parse().unwrap(),
+        local: None,
         since: time::macros::datetime!(2026-01-02 3:04:05.6 UTC),
     };
     assert_eq!(running.to_string(), "running (pid 7) at http://[::1]:80 since 2026-01-02T03:04:05Z");
@@ -211,6 +212,6 @@ fn a_running_engine_says_where_and_since_when() {
 
 fn pid_file(control: &Control, pid: u32) {
     control.dir.create().unwrap();
-    let entry = Entry { pid, listen: "127.0.0.1:1337".parse().unwrap() };
+    let entry = Entry { pid, listen: "127.0.0.1:1337".parse().unwrap(), local: None };
     fs::write(control.dir.pid_file(), serde_json::to_vec(&entry).unwrap()).unwrap();
 }

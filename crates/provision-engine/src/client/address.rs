@@ -84,7 +84,7 @@ fn local(config: &Config, dir: &DataDir) -> Result<Url> {
 
 fn running(dir: &DataDir) -> Result<Option<Url>> {
     match Control::new(dir.clone())?.status()? {
-        Status::Running(running) => Ok(Some(format!("http://{}", reachable(running.listen)).parse()?)),
+        Status::Running(running) => Ok(Some(format!("http://{}", reachable(running.near())).parse()?)),
         Status::Stale | Status::NotRunning => Ok(None),
     }
 }

@@ -130,7 +130,7 @@ impl From<&Status> for Shown {
             Status::Running(running) => Shown {
                 status: "running",
                 pid: Some(running.pid),
-                url: Some(format!("http://{}", running.listen)),
+                url: Some(running.url()),
                 since: Some(Moment(running.since)),
             },
             Status::Stale => Shown { status: "stale", pid: None, url: None, since: None },

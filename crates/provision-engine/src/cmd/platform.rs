@@ -47,7 +47,7 @@ impl Platform {
         let url = format!("http://{}", listener.local_addr()?);
         let closing = CancellationToken::new();
         let router = house.doors(config, meter, &closing)?.0;
-        tokio::spawn(serve(listener, router, Limits::of(&config.server), closing.clone()));
+        tokio::spawn(serve(listener, router, Limits::of(&config.server), None, closing.clone()));
         let password = issue(&*house.access, name, role, WallClock.now(), None).await?;
         let catalog = Catalog::built_in();
         let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();

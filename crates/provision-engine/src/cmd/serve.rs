@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::cli::{Flag, Global};
 use crate::compose::House;
 use crate::config::{Config, Database};
 use crate::exit::Exit;
-use crate::listener::{Limits, raise_limit, serve};
+use crate::listener::{Limits, Tls, raise_limit, serve};
 use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
@@ -113,7 +113,7 @@ pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     };
     let name = tokio::select! {
         name = signals.next() => name,
-        never = housekeeping(&server.house, &logs) => match never {},
+        never = housekeeping(&server, &logs) => match never {},
     };
     info!(signal = name, "stopping");
     tokio::spawn(async move {
@@ -129,23 +129,42 @@ pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-/// Keeps the keys and the log file like the outside wants them.
-async fn housekeeping(house: &House, logs: &Logs) -> Infallible {
+/// Keeps the keys, the certificate and the log file like the outside wants them.
+async fn housekeeping(server: &Server, logs: &Logs) -> Infallible {
+    let Server { house, tls, .. } = server;
     let on_hangup = async {
         if let Ok(mut hangup) = signal(SignalKind::hangup()) {
             while hangup.recv().await.is_some() {
                 logs.reopen();
                 house.keys.reload(&house.ring).await;
+                if let Some(tls) = tls {
+                    tls.reload();
+                }
             }
         }
     };
-    let ((), never) = tokio::join!(on_hangup, house.keys.follow(&house.ring));
+    let on_change = async {
+        if let Some(tls) = tls {
+            match tls.follow().await {}
+        }
+    };
+    let ((), (), never) = tokio::join!(on_hangup, on_change, house.keys.follow(&house.ring));
     never
+}
+
+/// A second listener without TLS, on loopback, for the commands of this machine: they know the address from the data
+/// directory and need neither the name nor the authority of the certificate.
+async fn serve_commands(router: Router, limits: Limits, closing: CancellationToken) -> Result<SocketAddr> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
+    let local = listener.local_addr()?;
+    tokio::spawn(serve(listener, router, limits.for_commands(), None, closing));
+    Ok(local)
 }
 
 /// A running engine whose doors are open.
 struct Server {
     house: House,
+    tls: Option<Arc<Tls>>,
     closing: CancellationToken,
     serving: JoinHandle<()>,
     _pid_file: PidFile,
@@ -160,6 +179,7 @@ impl Server {
         let token = make_admin(dir, &*house.access, previous.is_none()).await?;
         make_broker(dir, &*house.access, previous.is_none()).await?;
         make_user(dir, &*house.people).await?;
+        let tls = config.server.tls.as_ref().map(Tls::open).transpose()?;
         let listener = TcpListener::bind(config.server.listen)
             .await
             .with_context(|| format!("cannot listen on {}", config.server.listen))?;
@@ -172,7 +192,12 @@ impl Server {
         let closing = CancellationToken::new();
         let (doors, inside) = house.doors(config, &meter, &closing)?;
         let router = house.console(config, inside, &meter).into_iter().fold(doors, Router::merge);
-        let serving = tokio::spawn(serve(listener, router, Limits::of(&config.server), closing.clone()));
+        let limits = Limits::of(&config.server);
+        let local = match &tls {
+            Some(_) => Some(serve_commands(router.clone(), limits, closing.clone()).await?),
+            None => None,
+        };
+        let serving = tokio::spawn(serve(listener, router, limits, tls.clone(), closing.clone()));
         let every = config.runtime.expiry_check.get();
         tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
         let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
@@ -182,17 +207,17 @@ impl Server {
             tokio::spawn(hints::keep_listening(house.engine.clone(), events, closing.clone()));
         }
         tokio::spawn(hints::keep_telling(house.engine.clone(), closing.clone()));
-        let introduced = house.cloud.introduce(&format!("http://{listen}")).await;
+        let introduced = house.cloud.introduce(&format!("http://{}", local.unwrap_or(listen))).await;
         introduced.context("cannot introduce this engine to the sandbox")?;
         logs::announce(listen, &house.nebula.oned, &house.nebula.oneflow);
-        let pid_file = PidFile::create(lock, listen)?;
+        let pid_file = PidFile::create(lock, listen, local)?;
         welcome(config, &house, listen, token.is_some());
-        Ok(Server { house, closing, serving, _pid_file: pid_file })
+        Ok(Server { house, tls, closing, serving, _pid_file: pid_file })
     }
 
     /// Takes nothing new, lets requests and steps finish within their limits, and closes everything.
     async fn stop(self, grace: Duration) {
-        let Server { house, closing, mut serving, _pid_file } = self;
+        let Server { house, closing, mut serving, _pid_file, .. } = self;
         closing.cancel();
         let close = async {
             if tokio::time::timeout(CLOSING_LIMIT, &mut serving).await.is_err() {
@@ -298,13 +323,13 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         _ => "provision-engine users list".to_owned(),
     };
     note(format!(
-        "provision-engine {version} serves at http://{listen}\n  \
+        "provision-engine {version} serves at {url}\n  \
            data directory  {dir}\n  \
            database        {database}\n  \
            sandbox         {sandbox}\n  \
            admin token     {token}\n  \
-           console         http://{listen}/ ({users})\n  \
-           broker          http://{listen}/v2, user and password in {broker}\n\
+           console         {url}/ ({users})\n  \
+           broker          {url}/v2, user and password in {broker}\n\
          try it:   provision-engine instances create --plan azure --param name=first --param region=westeurope \
          --wait --data-dir {dir}\n          \
          provision-engine operations submit demo.hello --param name=Ada --watch --data-dir {dir}\n\
@@ -312,5 +337,6 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         version = env!("CARGO_PKG_VERSION"),
         dir = dir.path().display(),
         broker = dir.broker_credentials().display(),
+        url = format_args!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" }),
     ));
 }

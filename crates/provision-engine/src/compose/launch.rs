@@ -5,11 +5,11 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use doors::launch::{LaunchDoor, Networks, Permissions, Probe, Service};
 use drivers::aws::{self, Keys};
 use drivers::image_builder::ImageBuilder;
-use drivers::kafka::KafkaOptions;
+use drivers::kafka::{KafkaOptions, Sasl, Security};
 use drivers::rbac::{Permission, Rbac};
 use drivers::sources::SourcesApi;
 use drivers::webhook::Webhook;
@@ -167,12 +167,32 @@ fn aws(config: &Config, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
 /// The brokers that are configured, or those of the sandbox.
 async fn kafka(config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOptions>> {
     let config::Kafka { brokers, group, .. } = &config.launch.kafka;
-    let brokers = match (brokers, sandbox) {
-        (Some(brokers), _) => brokers.clone(),
-        (None, Some(url)) => brokers_of(url).await.context("cannot ask the sandbox for its brokers")?,
+    let (brokers, security) = match (brokers, sandbox) {
+        (Some(brokers), _) => (brokers.clone(), kafka_security(config)?),
+        (None, Some(url)) => {
+            let brokers = brokers_of(url).await.context("cannot ask the sandbox for its brokers")?;
+            (brokers, Security::default())
+        }
         (None, None) => return Ok(None),
     };
-    Ok(Some(KafkaOptions { brokers, group: group.clone() }))
+    Ok(Some(KafkaOptions { brokers, group: group.clone(), security }))
+}
+
+fn kafka_security(config: &Config) -> Result<Security> {
+    let config::Kafka { security_protocol, sasl_mechanism, username, password, .. } = &config.launch.kafka;
+    let sasl = match (security_protocol.starts_with("sasl"), username, password) {
+        (false, ..) => None,
+        (true, Some(username), Some(password)) => Some(Sasl {
+            mechanism: sasl_mechanism.clone(),
+            username: username.clone(),
+            password: secret(password)?,
+        }),
+        (true, ..) => bail!(
+            "launch.kafka.security_protocol: {security_protocol} needs launch.kafka.username and \
+             launch.kafka.password_file"
+        ),
+    };
+    Ok(Security { tls: security_protocol.ends_with("ssl"), sasl, ca_file: config.ca_file.clone() })
 }
 
 async fn brokers_of(sandbox: &str) -> Result<String> {

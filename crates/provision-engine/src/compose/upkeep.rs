@@ -43,7 +43,7 @@ fn in_force(config: &Config) -> Vec<wire::Setting> {
 }
 
 fn systems(house: &House, config: &Config) -> Result<Vec<Arc<dyn System>>> {
-    let client = reqwest::Client::builder().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
+    let client = drivers::http_client().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
     let client = client.build().context("cannot make an HTTP client")?;
     let sandbox = house.sandbox_url.as_deref();
     let web = |name: &'static str, url: Option<String>| -> Arc<dyn System> {

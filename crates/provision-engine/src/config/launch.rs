@@ -45,6 +45,10 @@ pub(crate) struct Aws {
 #[derive(Debug, Clone)]
 pub(crate) struct Kafka {
     pub(crate) brokers: Option<String>,
+    pub(crate) security_protocol: String,
+    pub(crate) sasl_mechanism: String,
+    pub(crate) username: Option<String>,
+    pub(crate) password: Option<PathBuf>,
     pub(crate) group: String,
     pub(crate) image_topic: String,
     pub(crate) notification_topic: String,
@@ -79,6 +83,10 @@ impl Reader<'_> {
             aws: self.aws(),
             kafka: Kafka {
                 brokers: self.get("launch.kafka.brokers"),
+                security_protocol: self.get("launch.kafka.security_protocol"),
+                sasl_mechanism: self.get("launch.kafka.sasl_mechanism"),
+                username: self.get("launch.kafka.username"),
+                password: self.get("launch.kafka.password_file"),
                 group: self.get("launch.kafka.group"),
                 image_topic: self.get("launch.kafka.image_topic"),
                 notification_topic: self.get("launch.kafka.notification_topic"),

@@ -48,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) engine_conf: Option<EngineConf>,
     pub(crate) data_dir: PathBuf,
     pub(crate) server: Server,
+    /// Authorities that outgoing connections trust besides those of the system.
+    pub(crate) ca_file: Option<PathBuf>,
     pub(crate) console: Console,
     pub(crate) store: Store,
     pub(crate) engine: Engine,
@@ -73,6 +75,24 @@ pub(crate) struct Server {
     pub(crate) connections: usize,
     pub(crate) connections_per_address: usize,
     pub(crate) public_metrics: bool,
+    pub(crate) tls: Option<ServerTls>,
+}
+
+/// The files of the TLS of the listener.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerTls {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+    pub(crate) client_ca: Option<PathBuf>,
+    pub(crate) client_certificates: ClientCertificates,
+}
+
+/// Who needs a client certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ClientCertificates {
+    Optional,
+    Broker,
+    Required,
 }
 
 #[derive(Debug, Clone)]
@@ -305,6 +325,7 @@ impl Reader<'_> {
             file,
             engine_conf,
             server: self.server(),
+            ca_file: self.get("tls.ca_file"),
             console: self.console(),
             store: self.store(&data_dir),
             data_dir,
@@ -357,6 +378,40 @@ impl Reader<'_> {
             connections: self.get("server.connections"),
             connections_per_address: self.get("server.connections_per_address"),
             public_metrics: self.get("server.public_metrics"),
+            tls: self.server_tls(),
+        }
+    }
+
+    fn server_tls(&mut self) -> Option<ServerTls> {
+        let client_ca: Option<PathBuf> = self.get("server.tls.client_ca");
+        let client_certificates = match self.get::<String>("server.tls.client_certificates").as_str() {
+            "broker" => ClientCertificates::Broker,
+            "required" => ClientCertificates::Required,
+            _ => ClientCertificates::Optional,
+        };
+        if client_certificates != ClientCertificates::Optional && client_ca.is_none() {
+            let message = "needs server.tls.client_ca beside it".to_owned();
+            self.refuse_whole("server.tls.client_certificates", message);
+        }
+        match (self.get("server.tls.certificate"), self.get("server.tls.key")) {
+            (Some(certificate), Some(key)) => {
+                Some(ServerTls { certificate, key, client_ca, client_certificates })
+            }
+            (None, None) => {
+                if client_ca.is_some() {
+                    let message = "needs server.tls.certificate and server.tls.key beside it".to_owned();
+                    self.refuse_whole("server.tls.client_ca", message);
+                }
+                None
+            }
+            (certificate, _) => {
+                let [given, missing] = match certificate {
+                    Some(_) => ["server.tls.certificate", "server.tls.key"],
+                    None => ["server.tls.key", "server.tls.certificate"],
+                };
+                self.refuse_whole(given, format!("needs {missing} beside it"));
+                None
+            }
         }
     }
 

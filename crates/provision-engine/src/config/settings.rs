@@ -101,6 +101,9 @@ pub(crate) const LOG_SEVERITIES: &[&str] = &["debug", "info", "warn", "error"];
 pub(crate) const LOG_SYSTEMS: &[&str] = &["file", "syslog"];
 pub(crate) const RESIZE_MODES: &[&str] = &["BALLOONING", "HOTPLUG"];
 pub(crate) const SR_AUTHS: &[&str] = &["password", "token", "none"];
+pub(crate) const CLIENT_CERTIFICATES: &[&str] = &["optional", "broker", "required"];
+pub(crate) const KAFKA_SECURITY: &[&str] = &["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"];
+pub(crate) const SASL_MECHANISMS: &[&str] = &["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 pub(crate) const SCHEDULINGS: &[&str] = &["compatible", "verbatim"];
 pub(crate) const SHOWN_CONFIGS: &[&str] = &["full", "redacted"];
 pub(crate) const ORPHAN_POLICIES: &[&str] = &["off", "report", "clean"];
@@ -147,6 +150,22 @@ const SETTINGS: &[Setting] = &[
     set("server.public_metrics", Is("true"), Kind::Switch,
         "Whether `/metrics` answers without credentials."),
 
+    set("server.tls.certificate", Nothing, Kind::Path,
+        "The PEM file with the certificate of the server and those between it and its authority. With it and the key the \
+         server speaks TLS 1.2 and 1.3 and nothing else. The files are read again when they change and on SIGHUP."),
+    set("server.tls.key", Nothing, Kind::Path,
+        "The PEM file with the private key of that certificate."),
+    set("server.tls.client_ca", Nothing, Kind::Path,
+        "The PEM file with the authorities of client certificates. With it clients are asked for one, and one that is \
+         not good ends the connection."),
+    set("server.tls.client_certificates", Is("optional"), Kind::OneOf(CLIENT_CERTIFICATES),
+        "Who needs such a certificate: `optional` nobody, `broker` platforms that use the service broker, `required` all \
+         clients, also browsers. It is asked for besides a token or a password, and does not replace it."),
+
+    set("tls.ca_file", Nothing, Kind::Path,
+        "The PEM file with authorities that all outgoing connections trust besides those of the system: HTTP clients, the \
+         command line, PostgreSQL and Kafka."),
+
     set("console.enabled", Is("true"), Kind::Switch,
         "Whether there are pages for people at `/console`."),
     set("console.public_url", Nothing, Kind::Url,
@@ -163,8 +182,8 @@ const SETTINGS: &[Setting] = &[
 
     set("store.database_url", Nothing, Kind::Database,
         "The database. Without it: the SQLite file `engine.db` in the data directory. HOST may be several servers of \
-         PostgreSQL with commas between them; the one that accepts writes is used. It is never shown with its \
-         password."),
+         PostgreSQL with commas between them; the one that accepts writes is used. `sslmode` and `sslrootcert` mean what \
+         they mean in libpq. It is never shown with its password."),
     set("store.connections", Is("4"), Kind::Whole(1, 8),
         "How many connections may save operations at the same time; as many are used as get the most done."),
     set("store.lease", Is("5s"), Kind::Time(SECOND, Period::minutes(10)),
@@ -451,6 +470,15 @@ const SETTINGS: &[Setting] = &[
         "The file with the secret that belongs to it. Without it: `AWS_SECRET_ACCESS_KEY`."),
     set("launch.kafka.brokers", Nothing, Kind::Text,
         "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent."),
+    set("launch.kafka.security_protocol", Is("plaintext"), Kind::OneOf(KAFKA_SECURITY),
+        "How the brokers are spoken to. `ssl` and `sasl_ssl` are TLS, verified with `tls.ca_file` or the authorities of \
+         the system; they need a program that was built with the cargo feature `kafka-tls`."),
+    set("launch.kafka.sasl_mechanism", Is("PLAIN"), Kind::OneOf(SASL_MECHANISMS),
+        "How we sign in with `sasl_plaintext` and `sasl_ssl`. All but `PLAIN` need the cargo feature `kafka-tls`."),
+    set("launch.kafka.username", Nothing, Kind::Text,
+        "The user for SASL."),
+    set("launch.kafka.password_file", Nothing, Kind::Path,
+        "The file with the password for SASL."),
     set("launch.kafka.group", Is("provision-engine"), Kind::Text,
         "The consumer group that all replicas share."),
     set("launch.kafka.image_topic", Is("image-builder.compose.status"), Kind::Text,

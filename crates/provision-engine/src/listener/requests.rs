@@ -7,17 +7,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
 use axum::http;
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
 use doors::body_within;
 use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
+use serde_json::json;
 use tower::{Service, ServiceExt};
 
 use super::connections::State;
+use crate::config::ClientCertificates;
 
 #[derive(Clone)]
 pub(super) struct Requests {
@@ -25,14 +28,25 @@ pub(super) struct Requests {
     peer: SocketAddr,
     state: Arc<State>,
     body_limit: Duration,
+    /// The broker is closed to this client, which has shown no certificate.
+    is_broker_closed: bool,
 }
 
 impl Requests {
     pub(super) fn new(router: Router, peer: SocketAddr, state: Arc<State>, body_limit: Duration) -> Requests {
-        Requests { router, peer, state, body_limit }
+        Requests { router, peer, state, body_limit, is_broker_closed: false }
+    }
+
+    pub(super) fn over_tls(mut self, needed: ClientCertificates, has_certificate: bool) -> Requests {
+        self.is_broker_closed = needed == ClientCertificates::Broker && !has_certificate;
+        self
     }
 
     async fn answer(self, mut request: Request) -> Response {
+        if self.is_broker_closed && is_of_broker(request.uri().path()) {
+            let body = json!({"description": "the service broker needs a client certificate"});
+            return (StatusCode::FORBIDDEN, Json(body)).into_response();
+        }
         request.extensions_mut().insert(ConnectInfo(self.peer));
         let Requests { router, state, body_limit, .. } = self;
         if request.body().is_end_stream() {
@@ -48,6 +62,11 @@ impl Requests {
         let Ok(response) = router.oneshot(request).await;
         response.map(|body| Body::new(Tracked { body, at_end: Some(Box::new(move || state.end_response())) }))
     }
+}
+
+/// `/v2`, and the same below `/oauth` and `/oauth/{region}`.
+fn is_of_broker(path: &str) -> bool {
+    matches!(path.split('/').nth(1), Some("v2" | "oauth"))
 }
 
 impl<B> Service<http::Request<B>> for Requests

@@ -28,5 +28,6 @@ mod serverless_commands;
 mod serving;
 mod stage;
 mod start_matrix;
+mod tls;
 mod users;
 mod words;

@@ -6,34 +6,28 @@ use std::sync::Arc;
 use engine::store::StoreError;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, NoTls, Socket};
-use tokio_postgres_rustls::MakeRustlsConnect;
 use tracing::debug;
 
 use super::connection::{BATCH_TIMEOUT, CONNECT_TIMEOUT, reason};
 use super::failure::fault;
+use super::tls::{Wanted, Way};
 
 pub(super) struct Target {
     /// One for each server that the address names.
     servers: Vec<Config>,
-    tls: Option<MakeRustlsConnect>,
-}
-
-#[cfg(test)]
-impl Target {
-    pub(super) fn has_tls(&self) -> bool {
-        self.tls.is_some()
-    }
+    /// With or without TLS, in the order in which they are tried.
+    ways: Vec<Way>,
 }
 
 impl Target {
     pub(super) fn parse(url: &str) -> Result<Target, StoreError> {
-        let mut servers = each_server(&read(url)?);
+        let (config, wanted) = read(url)?;
+        let mut servers = each_server(&config);
         for config in &mut servers {
             if config.get_application_name().is_none() {
                 config.application_name("provision-engine");
@@ -44,9 +38,7 @@ impl Target {
             config.keepalives_idle(CONNECT_TIMEOUT).keepalives_interval(CONNECT_TIMEOUT);
             config.keepalives_retries(2).tcp_user_timeout(BATCH_TIMEOUT);
         }
-        let wants_tls = servers.iter().any(|config| config.get_ssl_mode() == SslMode::Require);
-        let tls = wants_tls.then(verified_tls).transpose()?;
-        Ok(Target { servers, tls })
+        Ok(Target { servers, ways: wanted.ways()? })
     }
 
     /// Asks all servers at the same time and takes the first that accepts writes, so that one that hangs does not
@@ -73,25 +65,49 @@ impl Target {
         server: &Config,
         bell: Option<Arc<Notify>>,
     ) -> Result<(Client, JoinHandle<()>), StoreError> {
-        if let Some(tls) = &self.tls {
-            let (client, connection) = server.connect(tls.clone()).await.map_err(fault)?;
-            return Ok((client, tokio::spawn(drive(connection, bell))));
+        let mut first = None;
+        for way in &self.ways {
+            match open(server, way, bell.clone()).await {
+                Ok(opened) => return Ok(opened),
+                // The error of the way that is preferred says the most.
+                Err(error) => first = first.or(Some(error)),
+            }
         }
-        let (client, connection) = server.connect(NoTls).await.map_err(fault)?;
-        Ok((client, tokio::spawn(drive(connection, bell))))
+        Err(first.unwrap_or_else(|| StoreError::Refused("there is no way to connect".into())))
+    }
+}
+
+async fn open(
+    server: &Config,
+    way: &Way,
+    bell: Option<Arc<Notify>>,
+) -> Result<(Client, JoinHandle<()>), StoreError> {
+    let mut server = server.clone();
+    server.ssl_mode(way.mode());
+    match way {
+        Way::Plain => {
+            let (client, connection) = server.connect(NoTls).await.map_err(fault)?;
+            Ok((client, tokio::spawn(drive(connection, bell))))
+        }
+        Way::Optional(tls) | Way::Tls(tls) => {
+            let (client, connection) = server.connect(tls.clone()).await.map_err(fault)?;
+            Ok((client, tokio::spawn(drive(connection, bell))))
+        }
     }
 }
 
 /// The password in the address of a database.
 pub(super) fn password(url: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(read(url)?.get_password().map(<[u8]>::to_vec))
+    Ok(read(url)?.0.get_password().map(<[u8]>::to_vec))
 }
 
-fn read(url: &str) -> Result<Config, StoreError> {
-    // We always verify, so the three words for it mean the same.
-    let url = url.replace("sslmode=verify-full", "sslmode=require");
-    let url = url.replace("sslmode=verify-ca", "sslmode=require");
-    url.parse().map_err(|error| StoreError::Refused(format!("the address of the database is wrong: {error}")))
+fn read(url: &str) -> Result<(Config, Wanted), StoreError> {
+    let (url, wanted) = Wanted::take_from(url)?;
+    let config: Config = url
+        .parse()
+        .map_err(|error| StoreError::Refused(format!("the address of the database is wrong: {error}")))?;
+    let wanted = wanted.with(config.get_ssl_mode());
+    Ok((config, wanted))
 }
 
 /// One configuration for each server that the address names.
@@ -125,7 +141,7 @@ fn without_servers(all: &Config) -> Config {
     all.get_dbname().map(|name| one.dbname(name));
     all.get_options().map(|options| one.options(options));
     all.get_application_name().map(|name| one.application_name(name));
-    one.ssl_mode(all.get_ssl_mode()).ssl_negotiation(all.get_ssl_negotiation());
+    one.ssl_negotiation(all.get_ssl_negotiation());
     one.keepalives(all.get_keepalives()).channel_binding(all.get_channel_binding());
     one.load_balance_hosts(all.get_load_balance_hosts());
     one
@@ -141,23 +157,6 @@ fn all_errors(mut errors: Vec<StoreError>) -> StoreError {
     texts.dedup();
     let text = texts.join("; ");
     if may_heal { StoreError::Unavailable(text) } else { StoreError::Refused(text) }
-}
-
-fn verified_tls() -> Result<MakeRustlsConnect, StoreError> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    let (known, _) = roots.add_parsable_certificates(found.certs);
-    if known == 0 {
-        let text = "the database wants TLS, and this machine has no certificates to verify it with";
-        return Err(StoreError::Refused(text.into()));
-    }
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| StoreError::Refused(format!("cannot use TLS: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
 }
 
 async fn drive<S>(mut connection: Connection<Socket, S>, bell: Option<Arc<Notify>>)
@@ -187,9 +186,9 @@ mod tests {
 
     #[test]
     fn an_address_with_several_servers_is_one_address_for_each() {
-        let rest = "/engine?application_name=a&options=o&sslmode=disable&sslnegotiation=direct&keepalives=0\
+        let rest = "/engine?application_name=a&options=o&sslnegotiation=direct&keepalives=0\
                     &channel_binding=disable&load_balance_hosts=random";
-        let read = |hosts: &str| read(&format!("postgres://ann:s3cret@{hosts}{rest}")).unwrap();
+        let read = |hosts: &str| read(&format!("postgres://ann:s3cret@{hosts}{rest}")).unwrap().0;
         let servers = each_server(&read("one:1,[::1]:2,%2Frun:3,four"));
         assert_eq!(servers, ["one:1", "[::1]:2", "%2Frun:3", "four"].map(read));
         let addresses = each_server(&"host=a,b hostaddr=127.0.0.1,127.0.0.2 port=7".parse().unwrap());

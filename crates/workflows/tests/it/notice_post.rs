@@ -26,7 +26,8 @@ pub(crate) struct Post {
 impl Post {
     pub(crate) async fn open() -> Post {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-        let options = KafkaOptions { brokers: sandbox.kafka(), group: "test".into() };
+        let options =
+            KafkaOptions { brokers: sandbox.kafka(), group: "test".into(), ..KafkaOptions::default() };
         let notices = Notices::beside(&sandbox.url()).unwrap().and_kafka(&options).unwrap();
         let hasty = RetryPolicy {
             first: Duration::from_millis(2),

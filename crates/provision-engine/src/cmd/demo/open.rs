@@ -55,7 +55,7 @@ impl Place {
         house.cloud.introduce(&format!("http://{listen}")).await?;
         let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
         let (name, password) = made.context("there is a user already")?;
-        let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), closing.clone()));
+        let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), None, closing.clone()));
         note(format!(
             "\nthe console is open:\n  \
                address   http://{listen}/\n  \

@@ -116,7 +116,8 @@ async fn the_service_that_keeps_a_source_is_told_once() {
     let office = Office::open_with(|sandbox, launches| {
         let url = format!("{}/api/sources/v3.1", sandbox.url());
         let book = AccountBook::outside(SourcesApi::new(&url, Duration::from_secs(5)).unwrap());
-        let kafka = KafkaOptions { brokers: sandbox.kafka(), group: "test".into() };
+        let kafka =
+            KafkaOptions { brokers: sandbox.kafka(), group: "test".into(), ..KafkaOptions::default() };
         (Launches { accounts: book, ..launches }, Notices::none().and_kafka(&kafka).unwrap())
     })
     .await;

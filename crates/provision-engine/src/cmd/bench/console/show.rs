@@ -75,7 +75,7 @@ pub(in crate::cmd::bench) async fn play(
     let closing = CancellationToken::new();
     let (doors, inside) = desk.house.doors(&desk.config, &desk.meter, &closing)?;
     let router = desk.house.console(&desk.config, inside, &desk.meter).into_iter().fold(doors, Router::merge);
-    tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), closing));
+    tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), None, closing));
     let access = &*desk.house.access;
     let token = doors::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;
     submit(&desk, behind, &json!({})).await?;

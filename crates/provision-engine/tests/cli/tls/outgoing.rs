@@ -1,0 +1,116 @@
+//! Every client of the server and of the command line against peers that speak TLS alone. The peers tell who got
+//! through: a client that does not like a certificate sends nothing.
+
+use reqwest::Method;
+use tokio::runtime::Runtime;
+
+use super::{Authorities, KINDS, Kind, Peer, text};
+use crate::engine_conf::get;
+use crate::stage::{Place, Sandbox, until, until_or};
+
+/// The settings that name a peer, with the path of it.
+const WIRES: [(&str, &str); 10] = [
+    ("DRIVERS__GREETER__URL", ""),
+    ("DRIVERS__PROVISIONER__URL", "/provisioner/graphql"),
+    ("SERVERLESS__ONED", "/RPC2"),
+    ("SERVERLESS__ONEFLOW", ""),
+    ("LAUNCH__IMAGE_BUILDER__URL", "/api/image-builder/v1"),
+    ("LAUNCH__SOURCES__URL", "/api/sources/v3.1"),
+    ("LAUNCH__AWS__ENDPOINT", "/aws/ec2/us-east-1"),
+    ("LAUNCH__AWS__STS_ENDPOINT", "/aws/sts"),
+    ("OSB__OIDC__ISSUER", "/identity-provider"),
+    ("LAUNCH__RBAC__URL", "/api/rbac/v1"),
+];
+
+/// Nothing of this server asks it without a caller whose identity came in a header.
+const ASKED_BY_NONE: &str = "LAUNCH__RBAC__URL";
+
+#[test]
+fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
+    let elsewhere = Place::new();
+    let sandbox = Sandbox::start(&elsewhere);
+    let behind = sandbox.url.trim_start_matches("http://").to_owned();
+    let authorities = Authorities::new();
+    let runtime = Runtime::new().unwrap();
+    for kind in KINDS {
+        let files = authorities.issue(kind);
+        let peers =
+            WIRES.map(|(setting, path)| (setting, path, Peer::start(&runtime, &files, behind.clone())));
+        let mut place = Place::new()
+            .env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()))
+            .env("PROVISION_ENGINE_LAUNCH__AWS__ENABLED", "true")
+            .env("PROVISION_ENGINE_OSB__OIDC__CLIENT_ID", "provision-engine-console");
+        for (setting, path, peer) in &peers {
+            place = place.env(&format!("PROVISION_ENGINE_{setting}"), peer.url(path));
+        }
+        let server = place.serve(&[]);
+        place.submit(&[]);
+        get(&format!("{}/console/sign-in/provider", server.url));
+        let token = std::fs::read_to_string(place.data("admin.token")).unwrap();
+        ask_with(&runtime, &format!("{}/systems", server.url), token.trim());
+        for (setting, _, peer) in peers.iter().filter(|(setting, ..)| *setting != ASKED_BY_NONE) {
+            let seen = || format!("{kind:?}, {setting}: {} of {}", peer.passed(), peer.attempts());
+            until_or(|| (peer.attempts() > 0).then_some(()), seen);
+            if kind == Kind::Good {
+                until_or(|| (peer.passed() > 0).then_some(()), seen);
+            } else {
+                assert_eq!(peer.passed(), 0, "{}", seen());
+            }
+        }
+    }
+}
+
+fn ask_with(runtime: &Runtime, url: &str, token: &str) -> String {
+    runtime.block_on(async {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let answer = client.request(Method::GET, url).bearer_auth(token).send().await.unwrap();
+        answer.text().await.unwrap()
+    })
+}
+
+#[test]
+fn the_command_line_talks_only_to_a_server_with_a_good_certificate() {
+    let place = Place::new();
+    let server = place.serve(&["--sandbox"]);
+    let token = std::fs::read_to_string(place.data("admin.token")).unwrap();
+    let authorities = Authorities::new();
+    let runtime = Runtime::new().unwrap();
+    let behind = server.url.trim_start_matches("http://").to_owned();
+    for kind in KINDS {
+        let peer = Peer::start(&runtime, &authorities.issue(kind), behind.clone());
+        let place = Place::new().env("PROVISION_ENGINE_TOKEN", token.trim());
+        let ask = |place: &Place, code: i32| {
+            place.expect(code, &["operations", "list", "--server", &peer.url("")]);
+        };
+        ask(&place, 1);
+        assert_eq!(peer.passed(), 0, "{kind:?} without the authority");
+        let place = place.env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()));
+        ask(&place, i32::from(kind != Kind::Good));
+        assert_eq!(peer.passed() > 0, kind == Kind::Good, "{kind:?}");
+    }
+    let nowhere = Place::new().env("PROVISION_ENGINE_TLS__CA_FILE", "/nowhere");
+    assert!(nowhere.expect(1, &["config", "check"]).err.contains("tls.ca_file: cannot use /nowhere"));
+}
+
+#[test]
+fn what_kafka_needs_and_this_build_has_not_is_said_at_the_start() {
+    let base = || Place::new().env("PROVISION_ENGINE_LAUNCH__KAFKA__BROKERS", "127.0.0.1:1");
+    let serve = ["serve", "--listen", "127.0.0.1:0"];
+    let set = |place: Place, name: &str, value: &str| {
+        place.env(&format!("PROVISION_ENGINE_LAUNCH__KAFKA__{name}"), value)
+    };
+    let without_user = set(base(), "SECURITY_PROTOCOL", "sasl_plaintext");
+    let refused = without_user.expect(1, &serve);
+    assert!(refused.err.contains("needs launch.kafka.username"), "{refused:?}");
+    if !cfg!(feature = "kafka-tls") {
+        let refused = set(base(), "SECURITY_PROTOCOL", "ssl").expect(1, &serve);
+        assert!(refused.err.contains("--features kafka-tls"), "{refused:?}");
+    }
+    // SASL PLAIN is in every build.
+    let place = set(set(base(), "SECURITY_PROTOCOL", "sasl_plaintext"), "USERNAME", "ann");
+    let place = set(place, "PASSWORD_FILE", "password");
+    place.write("password", "hunter2\n");
+    let server = place.serve(&[]);
+    until("the server", || (get(&format!("{}/healthz", server.url)).0 == 200).then_some(()));
+    assert!(!server.going.err().contains("hunter2"));
+}
