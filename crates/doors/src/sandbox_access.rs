@@ -4,8 +4,8 @@
 use engine::store::StoreError;
 use engine::{AccessStore, AdminChange, PeopleStore, Timestamp};
 
-use crate::principal::Principal;
 use crate::code::Code;
+use crate::principal::Principal;
 use crate::problem::Problem;
 
 /// No name that a client may choose holds a `~`.

@@ -8,10 +8,10 @@ use engine::{Role, UserChange};
 
 use super::{check_role, done, find, hash, password};
 use crate::audit::about;
-use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::query::Name;
 use crate::sandbox_access::check_change;

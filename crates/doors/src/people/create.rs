@@ -8,10 +8,10 @@ use engine::secret::SecretString;
 
 use super::{check_role, hash, new_user, password};
 use crate::audit::about;
-use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::sandbox_access::name_of_new;
 use crate::tokens::{NAME_RULE, is_name};

@@ -10,10 +10,10 @@ use engine::secret::ExposeSecret;
 
 use super::{IssueError, is_name, issue_as};
 use crate::audit::about;
-use crate::principal::Principal;
 use crate::body::JsonBody;
 use crate::code::Code;
 use crate::hall::Shared;
+use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::sandbox_access::name_of_new;
 use crate::wire;

@@ -137,12 +137,7 @@ impl Committers {
             queue
         };
         let queues = (0..count).map(queue).collect();
-        Committers {
-            queues,
-            _locked: locked,
-            counters: Arc::clone(&counters),
-            last: LastCommit::default(),
-        }
+        Committers { queues, _locked: locked, counters: Arc::clone(&counters), last: LastCommit::default() }
     }
 
     pub(super) async fn save(&self, work: Work) -> Result<Receipt, StoreError> {
