@@ -111,3 +111,17 @@ pub trait AccessStore: Send + Sync + 'static {
     /// Newest first.
     async fn audit_log(&self, limit: usize) -> Result<Vec<AuditRow>, StoreError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_read_back_and_each_is_above_the_ones_before() {
+        for role in Role::ALL {
+            assert_eq!(role.to_string().parse::<Role>(), Ok(role));
+        }
+        assert!(Role::ALL.is_sorted());
+        assert!("king".parse::<Role>().unwrap_err().contains("broker, launcher, reader, operator, admin"));
+    }
+}

@@ -118,6 +118,34 @@ mod tests {
     }
 
     #[test]
+    fn moments_are_added_and_compared_in_microseconds() {
+        let at = Timestamp(1_700_000_000_123_456);
+        assert_eq!(at.plus(Duration::from_micros(5)), Timestamp(1_700_000_000_123_461));
+        assert_eq!(at.minus(Duration::from_micros(6)), Timestamp(1_700_000_000_123_450));
+        assert_eq!(at.since(Timestamp(at.0 - 7)), Duration::from_micros(7));
+        assert_eq!((at.millis(), Timestamp(-1).millis()), (1_700_000_000_123, -1));
+        assert_eq!(Timestamp(i64::MAX).to_string(), "9223372036854775807us", "no calendar goes that far");
+        let text = serde_json::to_string(&at).unwrap();
+        assert_eq!(text, "\"2023-11-14T22:13:20.123456Z\"");
+        assert_eq!(serde_json::from_str::<Timestamp>(&text).unwrap(), at);
+        assert!(serde_json::from_str::<Timestamp>("\"yesterday\"").is_err());
+    }
+
+    #[test]
+    fn the_wall_is_in_this_century_and_its_dice_differ() {
+        assert!(WallClock.now() > Timestamp::parse("2024-01-01T00:00:00Z").unwrap());
+        let rolls = [WallClock.chance(), WallClock.chance(), WallClock.chance()];
+        assert!(rolls[0] != rolls[1] || rolls[1] != rolls[2]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_wall_clock_sleeps_as_long_as_it_is_told() {
+        let began = tokio::time::Instant::now();
+        WallClock.sleep(Duration::from_secs(3)).await;
+        assert_eq!(began.elapsed().as_secs(), 3);
+    }
+
+    #[test]
     fn time_never_overflows() {
         assert_eq!(Timestamp(i64::MAX).plus(Duration::MAX), Timestamp(i64::MAX));
         assert_eq!(Timestamp(1).since(Timestamp(5)), Duration::ZERO);

@@ -28,3 +28,20 @@ impl Feed {
         self.0.subscribe()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watcher_hears_what_comes_after_it_began_to_watch() {
+        let feed = Feed::default();
+        let id = OperationId(uuid::Uuid::nil());
+        feed.tell(id, 1);
+        let mut watcher = feed.watch();
+        feed.tell(id, 2);
+        feed.clone().tell(id, 3);
+        assert_eq!((watcher.try_recv(), watcher.try_recv()), (Ok((id, 2)), Ok((id, 3))));
+        assert!(watcher.try_recv().is_err());
+    }
+}

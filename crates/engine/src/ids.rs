@@ -80,6 +80,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn ids_are_read_as_they_are_written_and_never_the_same_twice() {
+        let clock = crate::clock::WallClock;
+        let (one, two) = (OperationId::new(&clock), OperationId::new(&clock));
+        assert_ne!(one, two);
+        assert_eq!(one.to_string().parse::<OperationId>(), Ok(one));
+        let (one, two) = (NodeId::new(&clock), NodeId::new(&clock));
+        assert_ne!(one, two);
+        assert_eq!(one.to_string().parse::<NodeId>(), Ok(one));
+        assert_eq!((one.0.get_version_num(), one.to_string().len()), (7, 36));
+    }
+
+    #[test]
     fn ids_sort_by_time_and_bound_a_moment_from_below() {
         let early = OperationId(version_7(Timestamp(1_000_000), u64::MAX, u64::MAX));
         let late = OperationId(version_7(Timestamp(1_001_000), 0, 0));

@@ -321,6 +321,110 @@ mod tests {
         assert_eq!(whole.last_error.unwrap().cause.as_str(), "no");
     }
 
+    fn asked(verb: Verb) -> Event {
+        event(Body::Asked { verb, by: "a".into(), reason: String::new(), at: Timestamp(8) })
+    }
+
+    fn waited(step: &str) -> Event {
+        let (reason, until) = ("not yet".into(), Timestamp(9));
+        event(Body::Waited { step: step.into(), reason, key: None, until, changes: Changes::default() })
+    }
+
+    fn retried(step: &str, undo: bool) -> Event {
+        let (cause, until, changes) = ("no".into(), Timestamp(9), Changes::default());
+        event(Body::Retried { step: step.into(), cause, attempt: 2, spent_ms: 5, until, undo, changes })
+    }
+
+    fn turned() -> Event {
+        let (because, changes) = (Because::Failed, Changes::default());
+        event(Body::Turned { step: Some("b".into()), because, cause: "no".into(), changes })
+    }
+
+    fn stuck() -> Event {
+        let (left_over, changes) = (vec!["a".into()], Changes::default());
+        event(Body::Stuck { step: "b".into(), cause: "no".into(), left_over, changes })
+    }
+
+    #[test]
+    fn each_step_has_a_budget_and_its_undo_has_another() {
+        let memory = Memory::default().fold(&[retried("b", false), retried("c", true)]);
+        let spent = Budget { attempts: 2, spent_ms: 5 };
+        assert_eq!((memory.budget("b", false), memory.budget("c", true)), (spent, spent));
+        assert_eq!((memory.budget("b", true), memory.budget("c", false)), Default::default());
+        let memory = memory.fold(&[waited("c")]);
+        assert_eq!(
+            (memory.budget("b", false), memory.budget("c", true)),
+            (spent, spent),
+            "another step waits"
+        );
+        let memory = memory.fold(&[waited("b")]);
+        assert_eq!(memory.budget("b", false), Budget::default(), "a wait is free");
+        let back = Memory::default().fold(&[retried("b", true), turned(), waited("b")]);
+        assert!(back.budgets.is_empty(), "on the way back it is the budget of the undo");
+    }
+
+    #[test]
+    fn a_wait_lasts_until_its_own_step_gets_on() {
+        let waits = Memory::default().fold(&[stepped("a", "b"), waited("b")]);
+        assert_eq!((waits.wait.as_ref().unwrap().step.as_str(), waits.open.as_ref()), ("b", None));
+        assert!(waits.clone().fold(&[stepped("a", "b")]).wait.is_some());
+        assert!(waits.clone().fold(&[stepped("b", "c")]).wait.is_none());
+        assert!(waits.fold(&[retried("b", false)]).wait.is_none());
+        let again = Memory::default().fold(&[waited(RETRIGGER), waited(RETRIGGER)]);
+        assert_eq!((again.retriggers, again.past_the_end), (2, true));
+    }
+
+    #[test]
+    fn what_an_operator_asks_changes_what_holds_the_operation() {
+        let held =
+            Memory::default().fold(&[stepped("a", "b"), retried("b", false), stuck(), asked(Verb::Pause)]);
+        assert!(held.paused && held.stuck.is_some() && !held.budgets.is_empty());
+        assert_eq!(held.last_error.as_ref().unwrap().step, "b");
+        let cancelled = held.clone().fold(&[asked(Verb::Cancel)]);
+        assert!(!cancelled.paused && cancelled.stuck.is_none() && !cancelled.budgets.is_empty());
+        for verb in [Verb::Resume, Verb::Retry] {
+            let on = held.clone().fold(&[waited(RETRIGGER), asked(verb)]);
+            assert!(!on.paused && on.stuck.is_none() && on.budgets.is_empty() && on.open.is_none());
+            assert_eq!((on.retriggers, on.heard), (0, Some(Timestamp(8))));
+        }
+        let undone = Memory::default().fold(&[stepped("a", "b"), turned()]);
+        assert!(undone.goes_back() && undone.open.is_none());
+        assert_eq!(undone.last_error.unwrap().step, "b");
+    }
+
+    #[test]
+    fn an_adoption_is_remembered_until_a_node_works_on_the_operation() {
+        let adopted = || event(Body::Adopted { node: crate::ids::NodeId(uuid::Uuid::nil()) });
+        let signalled = || event(Body::Signalled { key: "k".into(), payload: Value::Null });
+        let memory = Memory::default().fold(&[stepped("a", "b"), adopted(), asked(Verb::Pause), signalled()]);
+        assert!(memory.adopted && memory.signals.contains_key("k"));
+        for next in [stepped("a", "b"), waited("b"), retried("b", false), turned(), stuck()] {
+            assert!(!memory.clone().fold(&[next]).adopted);
+        }
+        let read: Memory = serde_json::from_str(&memory.to_text()).unwrap();
+        assert_eq!(read, memory);
+    }
+
+    #[test]
+    fn what_a_newer_release_remembers_is_kept_and_what_it_changed_below_is_not_read() {
+        let newer = r#"{"facts":{},"started":["a"],"done":[],"retriggers":0,"round":1,"frozen":{"by":"x"}}"#;
+        let memory: Memory = serde_json::from_str(newer).unwrap();
+        let memory = memory.fold(&[stepped("a", "b")]);
+        assert!(memory.to_text().contains(r#""frozen":{"by":"x"}"#), "{}", memory.to_text());
+        let finished =
+            Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: Changes::default() };
+        let next_round = memory.fold(&[turned(), event(finished), asked(Verb::Retry)]);
+        assert_eq!((next_round.round, next_round.unknown.len()), (2, 1));
+        for below in [
+            r#"{"wait":{"step":"a","reason":"b","more":1}}"#,
+            r#"{"budgets":{"a":{"attempts":1,"spent_ms":1,"more":1}}}"#,
+            r#"{"last_error":{"step":"a","cause":"b","at":"2026-01-01T00:00:00Z","more":1}}"#,
+        ] {
+            let error = serde_json::from_str::<Memory>(below).unwrap_err().to_string();
+            assert!(error.contains("unknown field `more`"), "{error}");
+        }
+    }
+
     #[test]
     fn a_round_after_an_undo_remembers_nothing_but_that_it_is_the_next_one() {
         let turned = event(Body::Turned {

@@ -103,6 +103,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_word_is_the_answer_that_it_says() {
+        let second = Duration::from_secs(1);
+        let cause = || Cause::from("why");
+        let halt = |key: Option<&str>| Halt::Wait {
+            after: second,
+            reason: "why".into(),
+            key: key.map(str::to_owned),
+        };
+        assert_eq!(done(), Ok(Done::Complete));
+        assert_eq!(skip("why"), Ok(Done::Skipped { cause: cause() }));
+        assert_eq!(wait(second, "why"), Err(halt(None)));
+        assert_eq!(wait_for("key", second, "why"), Err(halt(Some("key"))));
+        assert_eq!(retry("why"), Err(Halt::Retry { after: None, cause: cause() }));
+        assert_eq!(fail("why"), Err(Halt::Fail { cause: cause() }));
+        assert_eq!((cause().to_string(), cause().as_str()), ("why".into(), "why"));
+    }
+
+    #[test]
     fn a_cause_is_cut_and_has_no_nul() {
         let cause = Cause::from("é\0".repeat(5000));
         assert_eq!(cause.as_str().chars().count(), CAUSE_CHARS_MAX + 1);

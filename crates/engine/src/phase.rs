@@ -210,6 +210,54 @@ mod tests {
     }
 
     #[test]
+    fn these_turns_are_legal_and_no_others() {
+        use Phase::{
+            Cancelled, Failed, Paused, Pending, Running, Stuck, Succeeded, Undoing, Undone, Waiting,
+        };
+        let legal = [
+            (
+                Turn::Claimed,
+                vec![(Pending, Running), (Running, Running), (Waiting, Running), (Undoing, Undoing)],
+            ),
+            (Turn::Waited, vec![(Running, Waiting), (Undoing, Undoing)]),
+            (Turn::StepsDone, vec![(Running, Succeeded)]),
+            (Turn::FailedUndo, vec![(Running, Undoing)]),
+            (Turn::FailedLeave, vec![(Running, Failed)]),
+            (Turn::CancelledUndo, vec![(Running, Undoing)]),
+            (Turn::CancelledLeave, vec![(Running, Cancelled)]),
+            (Turn::UndoneAfterFailure, vec![(Undoing, Undone)]),
+            (Turn::UndoneAfterCancel, vec![(Undoing, Cancelled)]),
+            (Turn::NeedsOperator, vec![(Running, Stuck), (Undoing, Stuck)]),
+            (Turn::Paused, vec![(Running, Paused), (Undoing, Paused)]),
+            (Turn::ResumedForward, vec![(Paused, Running), (Stuck, Running)]),
+            (Turn::ResumedUndo, vec![(Paused, Undoing), (Stuck, Undoing)]),
+            (Turn::Revived, vec![(Failed, Pending), (Undone, Pending), (Cancelled, Pending)]),
+        ];
+        for (turn, pairs) in legal {
+            for phase in Phase::ALL {
+                let expected = pairs.iter().find(|(from, _)| *from == phase).map(|(_, to)| *to);
+                assert_eq!(phase.after(turn), expected, "{phase} after {turn:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_verb_is_allowed_in_these_phases() {
+        let table = [
+            (Verb::Cancel, "pending running waiting paused stuck"),
+            (Verb::Pause, "pending running waiting undoing"),
+            (Verb::Resume, "paused stuck"),
+            (Verb::Retry, "waiting undoing stuck failed undone cancelled"),
+        ];
+        for (verb, phases) in table {
+            let allowed: Vec<&str> =
+                Phase::ALL.into_iter().filter(|phase| phase.allows(verb)).map(Phase::as_str).collect();
+            assert_eq!(allowed.join(" "), phases, "{verb}");
+        }
+        assert_eq!(format!("{:>8}|{:<8}", Verb::Retry, Phase::Stuck), "   retry|stuck   ");
+    }
+
+    #[test]
     fn names_read_back() {
         for phase in Phase::ALL {
             assert_eq!(phase.as_str().parse(), Ok(phase));

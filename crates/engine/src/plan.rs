@@ -218,6 +218,78 @@ mod tests {
         assert_eq!(names, [&others[..], &[("z", true)]].concat());
     }
 
+    struct Quick(Effect);
+    #[async_trait]
+    impl Step<Nothing> for Quick {
+        fn name(&self) -> &'static str {
+            "quick"
+        }
+        fn title(&self) -> &'static str {
+            "Being quick"
+        }
+        fn effect(&self) -> Effect {
+            self.0
+        }
+        fn driver(&self) -> Option<&'static str> {
+            Some("greeter")
+        }
+        fn retries(&self) -> Option<RetryPolicy> {
+            let second = Duration::from_secs(1);
+            Some(RetryPolicy { first: second, max: second, budget: second })
+        }
+        async fn run(&self, _op: &mut Operation<Nothing>) -> Outcome {
+            done()
+        }
+    }
+
+    #[test]
+    fn a_plan_says_everything_about_its_steps() {
+        let plan = plan().step_when(|_| false, 3, Quick(Effect::Once)).step_if(false, 4, Named("never"));
+        let plan = plan.step_if(true, 5, Named("a")).retrigger(Duration::from_secs(7), 9);
+        let quick = StepInfo {
+            weight: 3,
+            name: "quick",
+            title: "Being quick",
+            effect: "once",
+            driver: Some("greeter"),
+            conditional: true,
+            clean_up: false,
+        };
+        let plain = StepInfo {
+            weight: 5,
+            name: "a",
+            title: "Doing nothing",
+            effect: "keyed",
+            driver: None,
+            conditional: false,
+            clean_up: false,
+        };
+        assert_eq!(plan.describe(), [quick, plain]);
+        assert_eq!((plan.on_failure(), plan.retrigger.times), (OnFailure::Leave, 9));
+        assert_eq!(plan.retrigger.every, Duration::from_secs(7));
+        let default = RetryPolicy::default();
+        let policies: Vec<_> = plan.steps.iter().map(|planned| planned.policy(default).budget).collect();
+        assert_eq!(policies, [Duration::from_secs(1), default.budget]);
+        let names: Vec<_> =
+            plan.wrapped(|_| Box::new(Named("b"))).describe().iter().map(|info| info.name).collect();
+        assert_eq!(names, ["b", "b"]);
+    }
+
+    #[test]
+    fn an_operation_opens_with_a_step_that_always_runs_and_leaves_something() {
+        let table = [
+            (plan(), None),
+            (plan().step(1, Named("a")).step(2, Named("b")), Some("a")),
+            (plan().step_when(|_| true, 1, Named("a")), None),
+            (plan().step(1, Quick(Effect::Pure)), None),
+            (plan().step(1, Quick(Effect::Once)), None),
+            (plan().clean_up(1, Quick(Effect::Keyed)), Some("quick")),
+        ];
+        for (plan, expected) in table {
+            assert_eq!(plan.opens_with(), expected);
+        }
+    }
+
     #[test]
     #[should_panic(expected = "step a has weight 0")]
     fn weight_0_is_refused_by_name() {

@@ -85,3 +85,23 @@ fn why(halt: &Halt) -> String {
         Halt::LetGo(LetGo::Fenced) => "it belongs to somebody else".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dry_run_says_why_it_stops() {
+        let cause = || "why".into();
+        let table = [
+            (Halt::Wait { after: std::time::Duration::ZERO, reason: "why".into(), key: None }, "why"),
+            (Halt::Retry { after: None, cause: cause() }, "why"),
+            (Halt::Fail { cause: cause() }, "why"),
+            (Halt::LetGo(LetGo::StoreLost("why".into())), "why"),
+            (Halt::LetGo(LetGo::Fenced), "it belongs to somebody else"),
+        ];
+        for (halt, expected) in table {
+            assert_eq!(why(&halt), expected);
+        }
+    }
+}

@@ -274,6 +274,24 @@ mod tests {
     }
 
     #[test]
+    fn a_sealed_value_names_its_key_and_nothing_else() {
+        let ring = SharedRing::new(KeyRing::generate());
+        let sealed = sealer(&ring, "a").seal(&"hunter2".into());
+        assert_eq!(format!("{sealed:?}"), format!("<sealed with {}>", ring.active()));
+        assert_eq!(Sealed::parse(sealed.as_str()).unwrap(), sealed);
+        assert_eq!(serde_json::to_value(&sealed).unwrap(), sealed.as_str());
+        assert_eq!(serde_json::from_value::<Sealed>(sealed.as_str().into()).unwrap(), sealed);
+        assert_eq!(Sealed::parse("hunter2").unwrap_err(), SecretError::DoesNotOpen);
+        let mut keys = KeyRing::generate();
+        assert!(ring.replace(keys.clone()) && !ring.replace(keys.clone()), "the second is the same ring");
+        let old = keys.active().to_owned();
+        keys.rotate(Timestamp(1));
+        keys.retire(&old).unwrap();
+        ring.replace(keys);
+        assert_eq!(ring.retiring(), [old]);
+    }
+
+    #[test]
     fn a_clear_text_is_no_sealed_value_and_stays_out_of_the_message() {
         let error = serde_json::from_str::<Sealed>("\"hunter2\"").unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");

@@ -84,3 +84,16 @@ impl Effect {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn effects_are_called_what_they_are() {
+        assert_eq!(
+            [Effect::Pure, Effect::Keyed, Effect::Once].map(Effect::as_str),
+            ["pure", "keyed", "once"]
+        );
+    }
+}

@@ -91,6 +91,10 @@ impl Scripted {
                 op.state.notes += 1;
                 done()
             }
+            "input" => {
+                op.state.notes = op.input;
+                done()
+            }
             "wait" => wait(Duration::from_secs(10), "the world needs time"),
             "signal" => match op.signalled("ready") {
                 Some(_) => done(),

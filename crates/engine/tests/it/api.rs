@@ -1,0 +1,234 @@
+//! What programs ask of an engine, and what a step has in its hands.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::{Expect, MemoryStore, Query, ResourceQuery, Store};
+use engine::{
+    Alongside, Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, Resource, Settings,
+    Step, SubmitError, Workflow, done,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use testing::trial::Tally;
+use testing::{FarSide, House, VirtualClock, World, key_ring};
+
+use crate::scripted::{Props, Stage, portrait, register};
+
+fn command(params: Value) -> Command {
+    Command {
+        workflow: "test.script".into(),
+        tenant: "t".into(),
+        resource: None,
+        params,
+        by: "me".into(),
+        idempotency_key: None,
+        queue: false,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_pass_begins_with_an_empty_input() {
+    let stage = Stage::with(&Props { effect: Effect::Pure, ..Props::default() }).await;
+    let params = json!({"a": ["input"], "b": ["wait", "wait", "done"]});
+    let id = stage.house.submit("test.script", None, params).await;
+    let ended = stage.house.finished(id).await;
+    assert_eq!((ended.shown.summary.phase, stage.runs_of("a")), (Phase::Succeeded, 3));
+    assert_eq!(ended.memory.state["notes"], 1, "the first step is always the first to add to it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operation_is_run_at_once_only_where_there_is_room() {
+    let truth = Arc::new(MemoryStore::new());
+    let settings = Settings { max_running: 2, ..Settings::default() };
+    let builder =
+        Engine::builder(truth.clone(), Arc::new(VirtualClock::seeded(3)), key_ring()).settings(settings);
+    let far = FarSide::immortal(&Arc::new(World::default()));
+    let engine = register(builder, &Props::default(), &far, &Arc::new(Tally::default())).build();
+    let owner = async |id| truth.show(id).await.unwrap().unwrap().summary.owner;
+    let submit = async || engine.submit(command(json!({"a": ["hang"]}))).await.unwrap().id;
+
+    let before = submit().await;
+    assert_eq!((owner(before).await, engine.node(), engine.running()), (None, None, 0), "it has not started");
+    assert!(engine.is_ready().await.is_err() && engine.is_saving().await);
+    let node = engine.start(None).await.unwrap();
+    engine.is_ready().await.unwrap();
+    assert_eq!(engine.node(), Some(node));
+    while owner(before).await != Some(node) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let (second, third) = (submit().await, submit().await);
+    assert_eq!((owner(second).await, owner(third).await), (Some(node), None), "there is room for two");
+    assert_eq!(engine.running(), 2);
+    let stats = engine.stats().await.unwrap();
+    assert_eq!((stats.owned, stats.due), (2, 1));
+    engine.stop(Duration::from_millis(1)).await;
+    assert!(engine.is_ready().await.is_err(), "it has left");
+    assert_eq!((owner(second).await, owner(submit().await).await), (None, None), "others may take all of it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_engine_says_what_it_knows_about_its_workflows() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    assert_eq!(engine.workflows().len(), 1);
+    assert!(engine.workflow("test.other").is_none());
+    let info = engine.workflow("test.script").unwrap();
+    assert_eq!((info.workflow, info.about), ("test.script", "Does what the params say."));
+    assert_eq!((info.on_failure, info.deadline_seconds, info.steps.len()), ("unwind", 3600, 3));
+    let leaves = Stage::with(&Props { on_failure: OnFailure::Leave, ..Props::default() }).await;
+    assert_eq!(leaves.house.engine.workflow("test.script").unwrap().on_failure, "leave");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_submitted_can_be_looked_at() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let mut news = engine.feed().watch();
+    let id = stage.house.submit("test.script", None, json!({"a": ["make"]})).await;
+    stage.house.finished(id).await;
+    assert_eq!(news.recv().await.unwrap(), (id, 1));
+    let listed = engine.list(&Query { limit: 10, ..Query::default() }).await.unwrap();
+    assert_eq!((listed.len(), listed[0].id), (1, id));
+    let journal = engine.journal(id, 0, 100).await.unwrap();
+    let after = engine.journal(id, 1, 100).await.unwrap();
+    assert_eq!((journal.len(), after.len()), (journal.last().unwrap().seq as usize, journal.len() - 1));
+    let inspection = stage.house.inspect(id).await;
+    assert_eq!((inspection.seq as usize, inspection.unreadable), (journal.len(), None));
+    assert_eq!(listed[0].created_at, inspection.shown.summary.created_at);
+    assert!(engine.now() >= inspection.shown.summary.finished_at.unwrap());
+    assert!(engine.inspect(engine::OperationId::first_at(engine::Timestamp(0))).await.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn params_have_a_limit_and_a_form() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let long = |bytes: usize| command(json!({"a": ["x".repeat(bytes)]}));
+    let error = engine.submit(long(256 * 1024)).await.unwrap_err().to_string();
+    assert!(error.contains("params are larger than 262144 bytes"), "{error}");
+    engine.submit(long(256 * 1024 - 100)).await.unwrap();
+    let error = engine.submit(command(json!({"a": "no list"}))).await.unwrap_err().to_string();
+    assert!(error.starts_with("a: "), "the field is named: {error}");
+    for (tenant, key) in [("", None), ("t", Some("")), ("t", Some("a\u{7}"))] {
+        let tenant = tenant.to_owned();
+        let wrong = Command { tenant, idempotency_key: key.map(str::to_owned), ..command(json!({})) };
+        assert!(matches!(engine.submit(wrong).await, Err(SubmitError::Invalid(_))));
+    }
+    let name = "ä".repeat(600);
+    engine.submit(Command { resource: Some(name), ..command(json!({})) }).await.unwrap();
+    assert!(matches!(engine.signal("", json!(1)).await, Err(SubmitError::Invalid(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_are_written_only_by_who_has_seen_them() {
+    let stage = Stage::new().await;
+    let engine = &stage.house.engine;
+    let write =
+        async |expect, text| engine.write_resource("r", "t", expect, Some(portrait(text, None))).await;
+    assert!(write(Expect::Absent, "one").await.unwrap());
+    assert!(!write(Expect::Absent, "two").await.unwrap());
+    assert!(write(Expect::Version(1), "two").await.unwrap());
+    let row = engine.resource("r").await.unwrap().unwrap();
+    assert_eq!((row.record.as_str(), row.version, row.tenant.as_str()), ("\"two\"", 2, "t"));
+    assert!(engine.resource("s").await.unwrap().is_none());
+    let query = ResourceQuery { kind: "script".into(), limit: 10, ..ResourceQuery::default() };
+    assert_eq!(engine.resources(&query).await.unwrap().rows.len(), 1);
+    assert!(matches!(
+        engine.write_resource("", "t", Expect::Absent, None).await,
+        Err(SubmitError::Invalid(_))
+    ));
+    let along = Alongside { subject: Some((Expect::Version(1), None)), ..Alongside::default() };
+    let on_it = Command { resource: Some("r".into()), ..command(json!({})) };
+    assert_eq!(engine.accept(on_it, along).await.unwrap_err(), SubmitError::Changed);
+}
+
+/// A workflow whose only step looks at everything that it has.
+struct Looks;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Found {
+    tokens: Vec<String>,
+    said: Option<String>,
+    seen: Option<u32>,
+}
+
+impl Workflow for Looks {
+    const KIND: &'static str = "test.looks";
+    const ABOUT: &'static str = "Looks at what it has.";
+    type Params = ();
+    type State = Found;
+    type Input = ();
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Place {
+    size: u32,
+}
+
+impl Resource for Place {
+    const KIND: &'static str = "place";
+    fn labels(&self) -> Vec<(&'static str, String)> {
+        vec![("size", self.size.to_string())]
+    }
+}
+
+struct Look;
+
+#[async_trait]
+impl Step<Looks> for Look {
+    fn name(&self) -> &'static str {
+        "look"
+    }
+    fn title(&self) -> &'static str {
+        "Looking"
+    }
+    async fn run(&self, op: &mut Operation<Looks>) -> Outcome {
+        op.state.tokens = ["a", "a", "b"].map(|label| op.token(label)).to_vec();
+        let missing = op.need("said", |state: &Found| state.said.as_ref()).map(drop);
+        assert!(matches!(missing, Err(Halt::Fail { cause }) if cause.as_str() == "said is not known yet"));
+        op.state.said = Some("yes".into());
+        assert_eq!(op.need("said", |state: &Found| state.said.as_ref())?, "yes");
+        assert_eq!(
+            (op.recall_as::<u32>("times")?, op.signalled("none"), op.skipped().len()),
+            (None, None, 0)
+        );
+        op.remember_as("times", &3_u32)?;
+        assert_eq!(op.recall_as::<u32>("times")?, Some(3), "also before it is saved");
+        op.save().await?;
+        op.save().await?;
+        assert!(op.recall_as::<String>("times").is_err(), "it is a number");
+        let place = op.subject::<Place>().await?.unwrap();
+        op.state.seen = Some(place.size);
+        assert_eq!(op.record::<Place>("other").await?, None);
+        op.portray(&Place { size: place.size + 1 })?;
+        let sealed = op.seal(&"secret".into());
+        assert_eq!(engine::secret::ExposeSecret::expose_secret(&op.open(&sealed)?), "secret");
+        assert!(op.now() > engine::Timestamp(0));
+        done()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_has_facts_state_tokens_records_and_seals() {
+    let truth = Arc::new(MemoryStore::new());
+    let builder = House::plan(truth.clone(), Arc::new(VirtualClock::seeded(9)));
+    let house = House::open(builder.workflow(Plan::new(OnFailure::Unwind).step(1, Look)), None).await;
+    let first = Place { size: 7 }.portrait().unwrap();
+    house.engine.write_resource("r", "test", Expect::Absent, Some(first)).await.unwrap();
+    let id = house.submit("test.looks", Some("r"), json!(null)).await;
+    let ended = house.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let found: Found = serde_json::from_value(ended.memory.state.clone()).unwrap();
+    let [a, again, b] = &found.tokens[..] else { panic!("three tokens") };
+    assert!(a == again && a != b && a.starts_with(&id.0.simple().to_string()), "{found:?}");
+    assert_eq!((found.seen, ended.memory.facts["times"].clone()), (Some(7), json!(3)));
+    let row = house.engine.resource("r").await.unwrap().unwrap();
+    assert_eq!((row.record.as_str(), row.kind.as_str()), ("{\"size\":8}", "place"));
+    assert_eq!(house.kinds(id).await, "created stepped finished", "nothing new is not saved again");
+    let sealer = house.engine.sealer("test", "r");
+    let other = house.engine.sealer("test", "s");
+    let sealed = sealer.seal(&"x".into());
+    assert!(sealer.open(&sealed).is_ok() && other.open(&sealed).is_err());
+}
