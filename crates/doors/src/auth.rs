@@ -199,6 +199,7 @@ mod tests {
             name: name.into(),
             role: Role::Reader,
             digest: digest(name),
+            platform: None,
             created_at: Timestamp(0),
             expires_at: None,
         }

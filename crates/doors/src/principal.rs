@@ -22,6 +22,8 @@ pub struct Principal {
     /// The number of the account, if a proxy named one.
     pub account: Option<String>,
     pub roles: Vec<Role>,
+    /// Whose service instances it uses at the service broker.
+    pub platform: String,
     permissions: Arc<[Permission]>,
 }
 
@@ -33,6 +35,8 @@ pub struct Subject {
     /// As an issuer or a proxy names it. A credential of this server names none.
     pub organisation: Option<String>,
     pub account: Option<String>,
+    /// The platform whose credential it is; without one it is a platform of its own name.
+    pub platform: Option<String>,
     /// What is granted word for word; without it the roles say it.
     pub permissions: Option<Vec<Permission>>,
 }
@@ -40,14 +44,15 @@ pub struct Subject {
 impl Principal {
     /// The one way to a principal. An organisation whose name cannot be one counts as missing.
     pub fn of(proof: Proof, subject: Subject) -> Principal {
-        let Subject { name, roles, organisation, account, permissions } = subject;
+        let Subject { name, roles, organisation, account, platform, permissions } = subject;
         let organisation = match organisation.filter(|id| is_organisation(id)) {
             _ if proof.is_of_this_server() => Organisation::Server,
             Some(id) => Organisation::Named(id),
             None => Organisation::Missing,
         };
         let permissions = permissions.unwrap_or_else(|| permissions_of(&roles)).into();
-        Principal { name, proof, organisation, account, roles, permissions }
+        let platform = platform.unwrap_or_else(|| name.clone());
+        Principal { name, proof, organisation, account, roles, platform, permissions }
     }
 
     pub fn of_user(user: &UserRow) -> Principal {
@@ -56,7 +61,8 @@ impl Principal {
     }
 
     pub(crate) fn of_token(token: TokenRow) -> Principal {
-        let subject = Subject { name: token.name, roles: vec![token.role], ..Subject::default() };
+        let (name, roles, platform) = (token.name, vec![token.role], token.platform);
+        let subject = Subject { name, roles, platform, ..Subject::default() };
         Principal::of(Proof::Token { digest: token.digest }, subject)
     }
 
@@ -71,6 +77,7 @@ impl Principal {
             roles: row.roles.clone(),
             organisation,
             account: None,
+            platform: None,
             permissions: Some(row.permissions.iter().filter_map(|text| Permission::parse(text)).collect()),
         };
         Principal::of(row.proof.clone(), subject)
@@ -99,6 +106,12 @@ impl Principal {
     /// Whether it is at least this on the ladder launcher, reader, operator, admin.
     pub fn has(&self, role: Role) -> bool {
         self.roles.iter().any(|own| *own >= role)
+    }
+
+    /// Whether it may use a service instance of this platform. Admins use those of all; an instance of an earlier release
+    /// names no platform, and all use it.
+    pub fn is_of_platform(&self, platform: &str) -> bool {
+        platform.is_empty() || self.platform == platform || self.roles.contains(&Role::Admin)
     }
 
     /// Whether it may use the service broker.
@@ -158,6 +171,7 @@ mod tests {
             roles: roles.to_vec(),
             organisation: Some("13".into()),
             account: None,
+            platform: None,
             permissions: permissions.map(parsed),
         };
         Principal::of(Proof::CodeFlow, subject)

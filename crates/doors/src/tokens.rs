@@ -26,6 +26,8 @@ pub enum IssueError {
     NameTaken(String),
     #[error("the name of a token has {NAME_RULE}")]
     InvalidName,
+    #[error("the name of a platform has {NAME_RULE}")]
+    InvalidPlatform,
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -38,10 +40,22 @@ pub async fn issue(
     now: Timestamp,
     expires_at: Option<Timestamp>,
 ) -> Result<SecretString, IssueError> {
+    issue_for(access, name, role, None, now, expires_at).await
+}
+
+/// The same for one of several credentials of a platform.
+pub async fn issue_for(
+    access: &dyn AccessStore,
+    name: &str,
+    role: Role,
+    platform: Option<&str>,
+    now: Timestamp,
+    expires_at: Option<Timestamp>,
+) -> Result<SecretString, IssueError> {
     if !is_name(name) {
         return Err(IssueError::InvalidName);
     }
-    issue_as(access, name, role, now, expires_at).await
+    issue_as(access, name, role, platform, now, expires_at).await
 }
 
 /// The same with a name that was checked before.
@@ -49,12 +63,17 @@ pub(crate) async fn issue_as(
     access: &dyn AccessStore,
     name: &str,
     role: Role,
+    platform: Option<&str>,
     now: Timestamp,
     expires_at: Option<Timestamp>,
 ) -> Result<SecretString, IssueError> {
+    if platform.is_some_and(|platform| !is_name(platform)) {
+        return Err(IssueError::InvalidPlatform);
+    }
     let token = SecretString::from(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())));
     let digest = digest(token.expose_secret());
-    let row = TokenRow { name: name.to_owned(), role, digest, created_at: now, expires_at };
+    let platform = platform.map(str::to_owned);
+    let row = TokenRow { name: name.to_owned(), role, digest, platform, created_at: now, expires_at };
     if access.add_token(&row).await? { Ok(token) } else { Err(IssueError::NameTaken(name.to_owned())) }
 }
 

@@ -62,6 +62,8 @@ pub struct TokenRow {
     pub name: String,
     pub role: Role,
     pub digest: String,
+    /// The platform whose credential it is, at the service broker. Without one the token is a platform of its own name.
+    pub platform: Option<String>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
 }

@@ -207,6 +207,7 @@ pub(crate) struct TokenText {
     pub(crate) digest: String,
     pub(crate) created_at: i64,
     pub(crate) expires_at: Option<i64>,
+    pub(crate) platform: Option<String>,
 }
 
 impl TokenText {
@@ -215,6 +216,7 @@ impl TokenText {
             role: self.role.parse::<Role>().map_err(StoreError::Refused)?,
             name: self.name,
             digest: self.digest,
+            platform: self.platform,
             created_at: Timestamp(self.created_at),
             expires_at: self.expires_at.map(Timestamp),
         })

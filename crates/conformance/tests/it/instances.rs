@@ -28,8 +28,6 @@ enum Phase {
     Updating,
     Deprovisioning,
     Deleted,
-    /// Deleted before it ever was.
-    Never,
 }
 
 struct Thing {
@@ -81,7 +79,6 @@ impl Thing {
             _ => {}
         }
         let state = match self.phase {
-            Phase::Never => return Reply::error(404, "there is no such thing"),
             Phase::Deleted if gone => return Reply::error(410, "it is gone"),
             Phase::Ready | Phase::Deleted => "succeeded",
             _ => "in progress",
@@ -134,7 +131,7 @@ impl Instances {
         match (asked.method.as_str(), asked.path.len()) {
             ("PUT", 3) => self.put(id, asked),
             ("PATCH", _) => self.patch(&id, asked),
-            ("DELETE", 3) => self.delete(id),
+            ("DELETE", 3) => self.delete(&id),
             ("GET", 3) => self.fetch(&id),
             ("GET", 4) => {
                 let polls = if self.habits.held.load(Ordering::SeqCst) { u32::MAX } else { POLLS };
@@ -164,7 +161,7 @@ impl Instances {
     fn patch(&mut self, id: &str, asked: &Asked) -> Reply {
         let Some(thing) = self.things.get_mut(id) else { return absent() };
         match thing.phase {
-            Phase::Deleted | Phase::Never => absent(),
+            Phase::Deleted => absent(),
             Phase::Updating if thing.update == asked.body => thing.accepted(),
             Phase::Provisioning | Phase::Updating | Phase::Deprovisioning => busy(),
             Phase::Ready
@@ -183,11 +180,11 @@ impl Instances {
         }
     }
 
-    fn delete(&mut self, id: String) -> Reply {
-        let thing = self.things.entry(id).or_insert_with(|| Thing::new(Phase::Never, Value::Null));
+    fn delete(&mut self, id: &str) -> Reply {
+        let Some(thing) = self.things.get_mut(id) else { return Reply::error(410, "it is gone") };
         let live = thing.bindings.values().filter(|binding| binding.phase == Phase::Ready).count();
         match thing.phase {
-            Phase::Deleted | Phase::Never => Reply::error(410, "it is gone"),
+            Phase::Deleted => Reply::error(410, "it is gone"),
             Phase::Deprovisioning => thing.accepted(),
             Phase::Updating => busy(),
             Phase::Ready if live > 0 => Reply::error(422, &format!("it has {live} bindings")),
@@ -215,7 +212,7 @@ impl Instances {
         let gone = if method == "DELETE" { Reply::error(410, "it is gone") } else { absent() };
         let Some(thing) = self.things.get_mut(id) else { return gone };
         match thing.phase {
-            Phase::Deleted | Phase::Never => return gone,
+            Phase::Deleted => return gone,
             Phase::Ready => {}
             _ if method == "PUT" => return busy(),
             _ => {}
@@ -250,10 +247,7 @@ impl Instances {
                 Phase::Provisioning => busy(),
                 _ => gone,
             },
-            ("DELETE", None) => {
-                thing.bindings.insert(bid.to_owned(), Thing::new(Phase::Never, Value::Null));
-                gone
-            }
+            ("DELETE", None) => gone,
             _ => absent(),
         }
     }

@@ -97,6 +97,7 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trou
     let new = NewToken {
         name: fields.text("name").to_owned(),
         role: role_named(fields.text("role")).ok_or_else(unknown)?,
+        platform: None,
         expires_in_seconds: fields
             .given("lives")
             .and_then(|days| days.parse::<u64>().ok())

@@ -123,6 +123,7 @@ async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Str
         roles: Vec::new(),
         organisation: Some(org),
         account: who.account,
+        platform: None,
         permissions: Some(granted(desk, value).await?.to_vec()),
     };
     Ok(Principal::of(Proof::Header, subject))

@@ -31,7 +31,7 @@ const SECONDS_DEFAULT: u64 = 600;
 /// What a platform wants, read and checked.
 struct Asked<'a> {
     place: &'a Place,
-    by: &'a str,
+    caller: &'a Principal,
     service: String,
     plan: String,
     parameters: Map<String, Value>,
@@ -100,12 +100,12 @@ pub(super) async fn bind(
 /// `None` when somebody else was faster: look again.
 async fn attempt(broker: &Broker, asked: &Asked<'_>) -> Result<Option<Found>, Refusal> {
     let Place { instance, binding, .. } = asked.place;
-    let owner = broker.instance(instance).await?;
+    let owner = broker.instance(asked.caller, instance).await?;
     let allowed = decide(owner.as_ref().map(|owner| owner.status), Call::Bind);
     let Some(owner) = owner.filter(|_| allowed != Decision::NotFound) else {
         return Err(Decision::NotFound.refusal("service instance"));
     };
-    let Some(known) = broker.binding(instance, binding).await? else {
+    let Some(known) = broker.binding(asked.caller, instance, binding).await? else {
         return make(broker, asked, &owner, allowed).await;
     };
     let is_same = known.record.digest == asked.digest;
@@ -145,6 +145,7 @@ async fn make(
     let parameters = seal_json(&asked.parameters, &broker.hall.engine.sealer(tenant, &name));
     let mut binding = record::binding((&place.instance, &place.binding), asked.offer(), parameters);
     binding.digest.clone_from(&asked.digest);
+    binding.platform.clone_from(&instance.platform);
     let seconds = asked.parameters.get("expiration_seconds").and_then(Value::as_u64);
     let order = Order {
         workflow: BIND,
@@ -155,7 +156,7 @@ async fn make(
             "account": instance.account, "subaccount": instance.subaccount,
             "expiration_seconds": seconds.unwrap_or(SECONDS_DEFAULT),
         }),
-        by: asked.by,
+        by: &asked.caller.name,
         along: Alongside {
             subject: Some((Expect::Absent, Some(portrait(&binding)?))),
             // Whoever deletes the instance at the same moment has to look again.
@@ -173,7 +174,7 @@ async fn at_once(
     is_ours: bool,
 ) -> Result<Response, Refusal> {
     broker.wait_for(&asked.name(), operation).await?;
-    let known = broker.binding(&asked.place.instance, &asked.place.binding).await?;
+    let known = broker.binding(asked.caller, &asked.place.instance, &asked.place.binding).await?;
     let Some(known) = known else { return Err(broken("a binding has disappeared")) };
     match known.status {
         Status::Ready => {
@@ -221,7 +222,7 @@ impl<'a> Asked<'a> {
         let bind_resource = fields.object("bind_resource")?;
         fields.maybe_text("app_guid")?;
         let before = match predecessor {
-            Some(id) => Some(broker.predecessor(&place.instance, id).await?),
+            Some(id) => Some(broker.predecessor(caller, &place.instance, id).await?),
             None => None,
         };
         let or_before = |given: Option<&str>, of: fn(&Binding) -> &str| {
@@ -241,14 +242,19 @@ impl<'a> Asked<'a> {
             predecessor,
         };
         let digest = wanted.digest();
-        Ok(Asked { place, by: &caller.name, service, plan, parameters, digest })
+        Ok(Asked { place, caller, service, plan, parameters, digest })
     }
 }
 
 impl Broker {
     /// The binding that is to be replaced, and its parameters.
-    async fn predecessor(&self, instance: &str, id: &str) -> Result<(Binding, Map<String, Value>), Refusal> {
-        let known = self.binding(instance, id).await?;
+    async fn predecessor(
+        &self,
+        caller: &Principal,
+        instance: &str,
+        id: &str,
+    ) -> Result<(Binding, Map<String, Value>), Refusal> {
+        let known = self.binding(caller, instance, id).await?;
         let Some(known) = known.filter(|known| known.status == Status::Ready) else {
             return Err(Refusal::not_found("predecessor_binding_id: there is no such service binding"));
         };

@@ -1,5 +1,6 @@
 //! `GET /v2/service_instances/{instance_id}/service_bindings/{binding_id}/last_operation`
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
 
@@ -7,6 +8,7 @@ use super::decide::{Call, decide};
 use super::error::Refusal;
 use super::place::{Hints, Place};
 use super::{Desk, wire};
+use crate::principal::Principal;
 
 /// How the last operation on a binding stands.
 #[utoipa::path(
@@ -23,8 +25,9 @@ pub(super) async fn binding_last_operation(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
+    Extension(caller): Extension<Principal>,
 ) -> Result<Response, Refusal> {
-    let known = broker.binding(&place.instance, &place.binding).await?;
+    let known = broker.binding(&caller, &place.instance, &place.binding).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
     let Some(known) = known else { return Err(decision.refusal("service binding")) };
     let report = broker.report(decision, &known.row, &hints, "service binding").await?;

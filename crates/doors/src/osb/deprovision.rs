@@ -43,12 +43,12 @@ pub(super) async fn deprovision(
     let offer = Offer { service, plan };
     if let Err(refusal) = broker.plan(offer) {
         // An instance may outlive its plan.
-        let known = broker.instance(&place.instance).await?;
+        let known = broker.instance(&caller, &place.instance).await?;
         known.filter(|known| is_of(&known.record, offer)).ok_or(refusal)?;
     }
     broker.can_wait(&hints)?;
     for _ in 0..ATTEMPTS_MAX {
-        if let Some(answer) = attempt(&broker, &place.instance, offer, &caller.name).await? {
+        if let Some(answer) = attempt(&broker, &place.instance, &caller).await? {
             return Ok(answer);
         }
     }
@@ -60,22 +60,19 @@ fn is_of(instance: &Instance, offer: Offer<'_>) -> bool {
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, id: &str, offer: Offer<'_>, by: &str) -> Result<Option<Response>, Refusal> {
-    let Some(known) = broker.instance(id).await? else {
-        if !broker.bury_instance(id, offer).await? {
-            return Ok(None);
-        }
+async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option<Response>, Refusal> {
+    let Some(known) = broker.instance(caller, id).await? else {
         return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
     };
     match decide(Some(known.status), Call::Delete) {
         Decision::Start => {
             broker.has_no_bindings(&known.record).await?;
-            remove(broker, known, None, by).await
+            remove(broker, known, None, &caller.name).await
         }
         Decision::Supersede => {
             let reason = "the platform deleted the instance while it was being made";
             let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
-            remove(broker, known, running, by).await
+            remove(broker, known, running, &caller.name).await
         }
         Decision::SameOperation => Ok(Some(in_progress(known.operation()))),
         Decision::Gone if broker.settings().compat_keb => {

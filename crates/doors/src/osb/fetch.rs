@@ -1,7 +1,7 @@
 //! `GET /v2/service_instances/{instance_id}`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use workflows::runtime::Status;
 
 use super::decide::{Call, Decision, decide};
@@ -9,6 +9,7 @@ use super::error::Refusal;
 use super::place::Place;
 use super::standing::broken;
 use super::{Desk, wire};
+use crate::principal::Principal;
 
 /// Shows an instance.
 #[utoipa::path(
@@ -19,8 +20,12 @@ use super::{Desk, wire};
         (status = UNPROCESSABLE_ENTITY, body = wire::Error, description = "It is being changed: `ConcurrencyError`."),
     )
 )]
-pub(super) async fn fetch(State(broker): State<Desk>, place: Place) -> Result<Json<wire::Instance>, Refusal> {
-    let known = broker.instance(&place.instance).await?;
+pub(super) async fn fetch(
+    State(broker): State<Desk>,
+    place: Place,
+    Extension(caller): Extension<Principal>,
+) -> Result<Json<wire::Instance>, Refusal> {
+    let known = broker.instance(&caller, &place.instance).await?;
     let status = known.as_ref().map(|known| known.status);
     let decision = decide(status, Call::Get);
     let is_half_gone = matches!(status, Some(Status::Deprovisioning | Status::DeprovisionFailed));

@@ -1,12 +1,13 @@
 //! `GET /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 
 use super::decide::{Call, Decision, decide};
 use super::error::Refusal;
 use super::place::Place;
 use super::{Desk, wire};
+use crate::principal::Principal;
 
 /// Shows a binding with its credentials.
 #[utoipa::path(
@@ -20,8 +21,9 @@ use super::{Desk, wire};
 pub(super) async fn fetch_binding(
     State(broker): State<Desk>,
     place: Place,
+    Extension(caller): Extension<Principal>,
 ) -> Result<Json<wire::Binding>, Refusal> {
-    let known = broker.binding(&place.instance, &place.binding).await?;
+    let known = broker.binding(&caller, &place.instance, &place.binding).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::Get);
     match (decision, known) {
         (Decision::Show, Some(known))

@@ -1,10 +1,10 @@
 //! `GET /v2/service_instances/{instance_id}/last_operation`
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use engine::store::ResourceRow;
 use workflows::runtime::{DEPROVISION, UPDATE};
 
@@ -13,6 +13,7 @@ use super::error::Refusal;
 use super::place::{Hints, Place};
 use super::progress::Progress;
 use super::{Broker, Desk, wire};
+use crate::principal::Principal;
 
 /// How the last operation on an instance stands.
 #[utoipa::path(
@@ -29,8 +30,9 @@ pub(super) async fn last_operation(
     State(broker): State<Desk>,
     place: Place,
     hints: Hints,
+    Extension(caller): Extension<Principal>,
 ) -> Result<Response, Refusal> {
-    let known = broker.instance(&place.instance).await?;
+    let known = broker.instance(&caller, &place.instance).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
     let Some(known) = known else { return Err(decision.refusal("service instance")) };
     let mut answer = broker.report(decision, &known.row, &hints, "service instance").await?;

@@ -24,7 +24,6 @@ mod record;
 mod router;
 mod standing;
 mod submit;
-mod tombstone;
 mod unbind;
 mod update;
 mod version;

@@ -26,7 +26,7 @@ const USER_CHARS_MAX: usize = 255;
 /// What a platform wants, read and checked.
 struct Asked<'a> {
     place: &'a Place,
-    by: &'a str,
+    caller: &'a Principal,
     offer: Offer<'a>,
     plan: &'a Plan,
     organization: &'a str,
@@ -76,6 +76,7 @@ pub(super) async fn provision(
         provider: asked.plan.provider.as_str().to_owned(),
         region,
         platform_region: place.region.clone(),
+        platform: caller.platform.clone(),
         account: asked.account.clone(),
         subaccount: asked.subaccount.clone(),
         user: asked.user.clone(),
@@ -93,7 +94,10 @@ pub(super) async fn provision(
 
 /// `None` when somebody else was faster: look again.
 async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
-    let known = broker.instance(&asked.place.instance).await?;
+    let known = broker.instance_of_any_platform(&asked.place.instance).await?;
+    if known.as_ref().is_some_and(|known| !asked.caller.is_of_platform(&known.record.platform)) {
+        return Err(Decision::Conflict.refusal("service instance"));
+    }
     let is_same = known.as_ref().is_some_and(|known| known.record.digest == new.digest);
     let call = if is_same { Call::PutSame } else { Call::PutDifferent };
     let Some(known) = known else {
@@ -116,7 +120,7 @@ async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Opti
         tenant: &asked.account,
         resource: Instance::resource(&new.instance_id),
         params: json!({"instance_id": new.instance_id}),
-        by: asked.by,
+        by: &asked.caller.name,
         along: Alongside { subject: Some((Expect::Absent, Some(portrait(new)?))), ..Alongside::default() },
     };
     let Some(id) = broker.accept(order).await? else { return Ok(None) };
@@ -170,10 +174,9 @@ impl<'a> Asked<'a> {
         let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
         let user = of_context("user_id")?.unwrap_or_else(from_origin);
         let plan = broker.plan(offer)?;
-        let by = caller.name.as_str();
         Ok(Asked {
             place,
-            by,
+            caller,
             offer,
             plan,
             organization,

@@ -11,6 +11,7 @@ use workflows::runtime::{BIND, Binding, Instance, Status, UNBIND};
 use super::Broker;
 use super::error::Refusal;
 use super::wire;
+use crate::principal::Principal;
 
 /// A record together with the row that has it.
 pub(super) struct Known<R> {
@@ -31,19 +32,39 @@ impl<R> Known<R> {
 }
 
 impl Broker {
-    pub(super) async fn instance(&self, id: &str) -> Result<Option<Known<Instance>>, Refusal> {
+    /// The instance with this id, if it is one of the caller's platform.
+    pub(super) async fn instance(
+        &self,
+        caller: &Principal,
+        id: &str,
+    ) -> Result<Option<Known<Instance>>, Refusal> {
+        let known = self.instance_of_any_platform(id).await?;
+        Ok(known.filter(|known| caller.is_of_platform(&known.record.platform)))
+    }
+
+    /// For a request that may take an id only if no platform has it.
+    pub(super) async fn instance_of_any_platform(
+        &self,
+        id: &str,
+    ) -> Result<Option<Known<Instance>>, Refusal> {
         let Some(row) = self.hall.engine.resource(&Instance::resource(id)).await? else { return Ok(None) };
         let record: Instance = read(&row)?;
         let status = record.status(row.workflow.as_deref(), row.phase);
         Ok(Some(Known { row, record, status }))
     }
 
-    pub(super) async fn binding(&self, instance: &str, id: &str) -> Result<Option<Known<Binding>>, Refusal> {
+    pub(super) async fn binding(
+        &self,
+        caller: &Principal,
+        instance: &str,
+        id: &str,
+    ) -> Result<Option<Known<Binding>>, Refusal> {
         let name = Binding::resource(instance, id);
         let Some(row) = self.hall.engine.resource(&name).await? else { return Ok(None) };
         let record: Binding = read(&row)?;
         let status = binding_status(&row);
-        Ok(Some(Known { row, record, status }))
+        let known = Known { row, record, status };
+        Ok(Some(known).filter(|known| caller.is_of_platform(&known.record.platform)))
     }
 
     pub(super) fn sealer<R>(&self, known: &Known<R>) -> Sealer {

@@ -40,41 +40,35 @@ pub(super) async fn unbind(
     let offer = Offer { service, plan };
     if let Err(refusal) = broker.plan(offer) {
         // A binding may outlive its plan.
-        let known = broker.binding(&place.instance, &place.binding).await?;
+        let known = broker.binding(&caller, &place.instance, &place.binding).await?;
         let is_of = |record: &Binding| record.service_id == service && record.plan_id == plan;
         known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
     }
     let later = hints.accepts_incomplete && !broker.settings().compat_keb;
     for _ in 0..ATTEMPTS_MAX {
-        match attempt(&broker, &place, offer, &caller.name).await? {
+        match attempt(&broker, &place, &caller).await? {
             None => {}
             Some(id) if later => {
                 let operation = Some(id.to_string());
                 return Ok(under_way(wire::Accepted { operation, ..wire::Accepted::default() }));
             }
-            Some(id) => return at_once(&broker, &place, id).await,
+            Some(id) => return at_once(&broker, &place, &caller, id).await,
         }
     }
     Err(Refusal::busy())
 }
 
 /// The operation that takes them back. `None` when somebody else was faster: look again.
-async fn attempt(
-    broker: &Broker,
-    place: &Place,
-    offer: Offer<'_>,
-    by: &str,
-) -> Result<Option<OperationId>, Refusal> {
-    let Some(known) = broker.binding(&place.instance, &place.binding).await? else {
-        let buried = broker.bury_binding((&place.instance, &place.binding), offer).await?;
-        return if buried { Err(Decision::Gone.refusal("service binding")) } else { Ok(None) };
+async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<Option<OperationId>, Refusal> {
+    let Some(known) = broker.binding(caller, &place.instance, &place.binding).await? else {
+        return Err(Decision::Gone.refusal("service binding"));
     };
     match decide(Some(known.status), Call::Delete) {
-        Decision::Start => take_back(broker, &known, None, by).await,
+        Decision::Start => take_back(broker, &known, None, caller).await,
         Decision::Supersede => {
             let reason = "the platform deleted the binding while it was being made";
             let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
-            take_back(broker, &known, running, by).await
+            take_back(broker, &known, running, caller).await
         }
         Decision::SameOperation => {
             known.row.operation.map(Some).ok_or_else(|| broken("nobody deletes a binding"))
@@ -87,10 +81,10 @@ async fn take_back(
     broker: &Broker,
     known: &Known<Binding>,
     supersedes: Option<(OperationId, String)>,
-    by: &str,
+    caller: &Principal,
 ) -> Result<Option<OperationId>, Refusal> {
     let Known { row, record, .. } = known;
-    let owner = broker.instance(&record.instance_id).await?.map(|owner| owner.record);
+    let owner = broker.instance(caller, &record.instance_id).await?.map(|owner| owner.record);
     let (account, subaccount) =
         owner.as_ref().map(|owner| (owner.account.as_str(), owner.subaccount.as_str())).unwrap_or_default();
     let order = Order {
@@ -102,15 +96,20 @@ async fn take_back(
             "runtime_id": owner.as_ref().and_then(|owner| owner.runtime_id.as_deref()),
             "account": account, "subaccount": subaccount,
         }),
-        by,
+        by: &caller.name,
         along: Alongside { subject: Some((known.expect(), None)), supersedes, ..Alongside::default() },
     };
     broker.accept(order).await
 }
 
-async fn at_once(broker: &Broker, place: &Place, operation: OperationId) -> Result<Response, Refusal> {
+async fn at_once(
+    broker: &Broker,
+    place: &Place,
+    caller: &Principal,
+    operation: OperationId,
+) -> Result<Response, Refusal> {
     broker.wait_for(&Binding::resource(&place.instance, &place.binding), operation).await?;
-    let known = broker.binding(&place.instance, &place.binding).await?;
+    let known = broker.binding(caller, &place.instance, &place.binding).await?;
     match known {
         Some(known) if known.status == Status::DeprovisionFailed => {
             let progress = broker.newest(&known.row).await?;

@@ -24,7 +24,7 @@ use crate::principal::Principal;
 struct Wish<'a> {
     asked: Asked,
     instance: &'a str,
-    by: &'a str,
+    caller: &'a Principal,
     can_wait: bool,
 }
 
@@ -53,8 +53,8 @@ pub(super) async fn update(
 ) -> Result<Response, Refusal> {
     let asked = read(&broker, &fields)?;
     broker.can_wait(&hints)?;
-    let (instance, by) = (place.instance.as_str(), caller.name.as_str());
-    let wish = Wish { asked, instance, by, can_wait: hints.accepts_incomplete };
+    let (instance, caller) = (place.instance.as_str(), &caller);
+    let wish = Wish { asked, instance, caller, can_wait: hints.accepts_incomplete };
     for _ in 0..ATTEMPTS_MAX {
         if let Some(answer) = attempt(&broker, &wish).await? {
             return Ok(answer);
@@ -84,7 +84,7 @@ fn read(broker: &Broker, fields: &Fields) -> Result<Asked, Refusal> {
 
 /// `None` when somebody else was faster: look again.
 async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, Refusal> {
-    let known = broker.instance(wish.instance).await?;
+    let known = broker.instance(wish.caller, wish.instance).await?;
     let present = known.as_ref().map(|known| known.record.plan_id.as_str());
     let meant = wish.asked.plan.as_deref().or(present).and_then(|id| broker.catalog.plan(id));
     if let Some(plan) = meant {
@@ -160,7 +160,7 @@ async fn begin(
         tenant: &row.tenant,
         resource: row.name.clone(),
         params,
-        by: wish.by,
+        by: &wish.caller.name,
         along: Alongside { subject: Some((expect, portrait)), ..Alongside::default() },
     };
     let Some(operation) = broker.accept(order).await? else { return Ok(None) };

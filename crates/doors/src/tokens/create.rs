@@ -51,11 +51,13 @@ pub(crate) async fn create_token(
         return Err(IssueError::InvalidName.into());
     }
     let name = name_of_new(&caller, &new.name);
-    let token = issue_as(&*hall.access, &name, new.role.into(), now, expires_at).await?;
+    let (role, platform) = (new.role.into(), new.platform.as_deref());
+    let token = issue_as(&*hall.access, &name, role, platform, now, expires_at).await?;
     let issued = wire::IssuedToken {
         token: token.expose_secret().to_owned(),
         name: name.clone(),
         role: new.role,
+        platform: new.platform.clone(),
         created_at: now.into(),
         expires_at: expires_at.map(wire::Moment::from),
     };
@@ -68,6 +70,9 @@ impl From<IssueError> for Problem {
             IssueError::NameTaken(_) => Problem::new(Code::TokenExists, error),
             IssueError::InvalidName => {
                 Problem::new(Code::InvalidBody, format!("name: {error}")).with("field", "name")
+            }
+            IssueError::InvalidPlatform => {
+                Problem::new(Code::InvalidBody, format!("platform: {error}")).with("field", "platform")
             }
             IssueError::Store(error) => error.into(),
         }

@@ -53,6 +53,9 @@ impl From<Role> for engine::Role {
 pub struct Token {
     pub name: String,
     pub role: Role,
+    /// The platform whose credential it is; without it that of its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     pub created_at: Moment,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Moment>,
@@ -63,6 +66,7 @@ impl From<engine::TokenRow> for Token {
         Token {
             name: row.name,
             role: row.role.into(),
+            platform: row.platform,
             created_at: row.created_at.into(),
             expires_at: row.expires_at.map(Moment::from),
         }
@@ -81,6 +85,10 @@ pub struct NewToken {
     /// 1 to 64 letters, digits, `.`, `-` and `_`; it appears in journals and in the audit log.
     pub name: String,
     pub role: Role,
+    /// The platform whose credential it is, at the service broker. All credentials of a platform share its service
+    /// instances. Without it the token is a platform of its own name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     /// Without it the token never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_seconds: Option<u64>,
@@ -93,6 +101,8 @@ pub struct IssuedToken {
     pub token: String,
     pub name: String,
     pub role: Role,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<String>,
     pub created_at: Moment,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Moment>,
@@ -148,6 +158,7 @@ mod tests {
             token: "pe_hush".into(),
             name: "ci".into(),
             role: Role::Reader,
+            platform: None,
             created_at,
             expires_at: None,
         };

@@ -59,6 +59,7 @@ impl Bearers for Issuer {
             roles: roles.iter().map(|role| role.parse().unwrap()).collect(),
             organisation: claims["org"].as_str().map(str::to_owned),
             account: None,
+            platform: None,
             permissions: permissions
                 .map(|texts| texts.iter().filter_map(|text| Permission::parse(text)).collect()),
         };

@@ -27,6 +27,7 @@ mod osb_compat;
 mod osb_conformance;
 mod osb_crowd;
 mod osb_nonsense;
+mod osb_platforms;
 mod osb_pretend;
 mod osb_progress;
 mod osb_requests;

@@ -158,6 +158,7 @@ impl Runtimes {
             binding_id: id.to_owned(),
             service_id: "s".into(),
             plan_id: "p".into(),
+            platform: "cf".into(),
             digest: "d".into(),
             parameters: sealer.seal(&SecretString::from("{}")),
             kubeconfig: Some(sealer.seal(&SecretString::from("hush"))),

@@ -17,6 +17,7 @@ Examples:
   provision-engine tokens list
   provision-engine tokens create --name dashboard --role reader
   provision-engine tokens create --name ci --role admin --expires 30d
+  provision-engine tokens create --name cf-2 --role broker --platform cf
   provision-engine tokens delete ci";
 
 /// List, make and delete the tokens that open the server's doors
@@ -40,6 +41,9 @@ enum TokensCommand {
         /// Its name in journals and in the audit log
         #[arg(long, value_name = "NAME")]
         name: String,
+        /// The platform whose credential it is, at the service broker; without it that of its own name
+        #[arg(long, value_name = "PLATFORM")]
+        platform: Option<String>,
         /// How long it opens doors, such as 30d; for ever without it
         #[arg(long, value_name = "TIME")]
         expires: Option<Period>,
@@ -76,9 +80,14 @@ pub(crate) async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
     let client = Client::new(Address::find(global)?)?;
     match &args.command {
         TokensCommand::List => output::print(global.output, &client.tokens().await?)?,
-        TokensCommand::Create { role, name, expires } => {
+        TokensCommand::Create { role, name, platform, expires } => {
             let expires_in_seconds = expires.map(|period| period.get().as_secs());
-            let token = NewToken { name: name.clone(), role: (*role).into(), expires_in_seconds };
+            let token = NewToken {
+                name: name.clone(),
+                role: (*role).into(),
+                platform: platform.clone(),
+                expires_in_seconds,
+            };
             let issued = client.create_token(&token).await?;
             match global.output {
                 Format::Json | Format::Yaml => output::print_value(global.output, &issued)?,

@@ -4,3 +4,6 @@ alter table sessions add column roles            text;
 alter table sessions add column permissions      text;
 alter table sessions add column proof_digest     text;
 alter table sessions add column proof_expires_at bigint;
+
+-- The platform whose credential a token is, at the service broker.
+alter table tokens add column platform text;

@@ -17,7 +17,10 @@ impl AccessStore for PostgresStore {
         let role = token.role.as_str();
         let added = self
             .errands
-            .write(sql::ADD_TOKEN, &[&token.name, &role, &token.digest, &created_at, &expires_at])
+            .write(
+                sql::ADD_TOKEN,
+                &[&token.name, &role, &token.digest, &created_at, &expires_at, &token.platform],
+            )
             .await?;
         Ok(!added.is_empty())
     }
@@ -73,6 +76,7 @@ fn token(row: &Row) -> Result<TokenRow, StoreError> {
         digest: row.get(2),
         created_at: row.get(3),
         expires_at: row.get(4),
+        platform: row.get(5),
     };
     found.read()
 }

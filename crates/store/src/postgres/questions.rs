@@ -119,13 +119,14 @@ pub(super) const PRUNE: &str = "
     select count(*) from old";
 
 pub(super) const ADD_TOKEN: &str = "
-    insert into tokens (name, role, digest, created_at, expires_at) values ($1, $2, $3, $4, $5)
+    insert into tokens (name, role, digest, created_at, expires_at, platform)
+    values ($1, $2, $3, $4, $5, $6)
     on conflict do nothing
     returning 1";
 pub(super) const FIND_TOKEN: &str =
-    "select name, role, digest, created_at, expires_at from tokens where digest = $1";
+    "select name, role, digest, created_at, expires_at, platform from tokens where digest = $1";
 pub(super) const TOKENS: &str =
-    "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
+    "select name, role, digest, created_at, expires_at, platform from tokens order by created_at, name";
 /// The locks make removals of all nodes come one after the other, each with the admins that the one before has left.
 pub(super) const REMOVE_TOKEN: &str = "
     with admins as (

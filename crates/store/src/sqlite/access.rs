@@ -18,7 +18,7 @@ impl AccessStore for SqliteStore {
         let add = move |transaction: &super::Transaction<'_>| {
             let (created_at, expires_at) = (token.created_at.0, token.expires_at.map(|at| at.0));
             let role = token.role.as_str();
-            let row = params![token.name, role, token.digest, created_at, expires_at];
+            let row = params![token.name, role, token.digest, created_at, expires_at, token.platform];
             Ok(execute(transaction.db, sql::ADD_TOKEN, row)? > 0)
         };
         self.writer.run(add).await
@@ -87,6 +87,7 @@ fn token_text(row: &Row<'_>) -> rusqlite::Result<TokenText> {
         digest: row.get(2)?,
         created_at: row.get(3)?,
         expires_at: row.get(4)?,
+        platform: row.get(5)?,
     })
 }
 

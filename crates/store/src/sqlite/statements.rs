@@ -251,12 +251,13 @@ pub(super) const PRUNE_AUDIT: &str =
     "delete from audit where n in (select n from audit where at < ?1 order by at limit ?2)";
 
 pub(super) const ADD_TOKEN: &str = "
-    insert into tokens (name, role, digest, created_at, expires_at) values (?1, ?2, ?3, ?4, ?5)
+    insert into tokens (name, role, digest, created_at, expires_at, platform)
+    values (?1, ?2, ?3, ?4, ?5, ?6)
     on conflict do nothing";
 pub(super) const FIND_TOKEN: &str =
-    "select name, role, digest, created_at, expires_at from tokens where digest = ?1";
+    "select name, role, digest, created_at, expires_at, platform from tokens where digest = ?1";
 pub(super) const TOKENS: &str =
-    "select name, role, digest, created_at, expires_at from tokens order by created_at, name";
+    "select name, role, digest, created_at, expires_at, platform from tokens order by created_at, name";
 pub(super) const SHARED: &str = "select value from shared where name = ?1";
 pub(super) const SHARE_NEW: &str = "insert into shared (name, value) values (?1, ?2) on conflict do nothing";
 pub(super) const SHARE_CHANGED: &str = "update shared set value = ?2 where name = ?1 and value = ?3";

@@ -8,6 +8,7 @@ fn token(name: &str, role: Role, second: i64) -> TokenRow {
         name: name.into(),
         role,
         digest: format!("digest of {name}"),
+        platform: Some("cf".into()).filter(|_| role == Role::Operator),
         created_at: at(second),
         expires_at: Some(at(second + 10)).filter(|_| role != Role::Admin),
     }

@@ -275,6 +275,7 @@ async fn several_processes_that_remove_all_admins_leave_one() {
                 name: name.clone(),
                 role: Role::Admin,
                 digest: name.clone(),
+                platform: None,
                 created_at: at(1),
                 expires_at: None,
             };

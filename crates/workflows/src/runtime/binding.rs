@@ -10,6 +10,9 @@ pub struct Binding {
     pub binding_id: String,
     pub service_id: String,
     pub plan_id: String,
+    /// The platform of its instance. Empty in records of earlier releases.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub platform: String,
     /// Tells one request from another without keeping it.
     pub digest: String,
     /// JSON of the parameters.
@@ -53,6 +56,7 @@ impl Binding {
             binding_id: binding_id.to_owned(),
             service_id: service_id.to_owned(),
             plan_id: plan_id.to_owned(),
+            platform: String::new(),
             digest: String::new(),
             parameters,
             kubeconfig: None,

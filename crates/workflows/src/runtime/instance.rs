@@ -21,6 +21,9 @@ pub struct Instance {
     /// The region of the platform that asks, from the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform_region: Option<String>,
+    /// The platform that asked for it. Empty in records of earlier releases.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub platform: String,
     pub account: String,
     pub subaccount: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -113,6 +116,7 @@ impl Instance {
             provider: String::new(),
             region: String::new(),
             platform_region: None,
+            platform: String::new(),
             account: String::new(),
             subaccount: String::new(),
             user: String::new(),

@@ -60,13 +60,9 @@ pub(super) const WRONGS: &[Wrong] = &[
             }
         },
     ),
-    wrong(
-        "answers 500 to a conflict",
-        &["ready.put.other.organization", "traffic.5xx", "absent.tombstone"],
-        |_, reply| {
-            turn(reply, 409, 500);
-        },
-    ),
+    wrong("answers 500 to a conflict", &["ready.put.other.organization", "traffic.5xx"], |_, reply| {
+        turn(reply, 409, 500);
+    }),
     wrong(
         "uses the wrong word for a conflict",
         &["provisioning.update", "updating.deprovision"],
