@@ -1,12 +1,17 @@
 //! What all pages of one process share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::{HeaderMap, HeaderName};
+use doors::launch::Networks;
 use doors::{CodeFlow, Inside, Meter};
 use engine::PeopleStore;
 
 use crate::pulse::Pulse;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Everything the console needs to open.
 #[derive(Clone)]
@@ -28,10 +33,8 @@ pub struct ConsoleSettings {
     pub idle: Duration,
     /// And after this time in any case.
     pub session: Duration,
-    /// So many wrong passwords lock a user.
-    pub attempts: u32,
-    /// For how long.
-    pub locked: Duration,
+    /// Proxies whose `X-Forwarded-For` names the address of a browser.
+    pub proxies: Networks,
     /// The far sides are our own, on this machine.
     pub is_sandbox: bool,
 }
@@ -42,10 +45,19 @@ impl Default for ConsoleSettings {
             public_url: None,
             idle: Duration::from_mins(60),
             session: Duration::from_hours(12),
-            attempts: 10,
-            locked: Duration::from_mins(5),
+            proxies: Networks::default(),
             is_sandbox: false,
         }
+    }
+}
+
+impl ConsoleSettings {
+    /// Where a browser is: the peer, or whom a proxy names last.
+    pub(crate) fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut lines = headers.get_all(X_FORWARDED_FOR).iter().filter(|_| self.proxies.has(peer));
+        let last =
+            lines.next_back().and_then(|line| line.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        last.unwrap_or(peer)
     }
 }
 

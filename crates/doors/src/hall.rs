@@ -13,6 +13,7 @@ use crate::launch::LaunchDoor;
 use crate::metrics::Meter;
 use crate::operations::watchers::Watchers;
 use crate::osb::OsbSettings;
+use crate::people::{SignInGate, SignInLimits};
 use crate::serverless::ServerlessDoor;
 use crate::upkeep::Upkeep;
 
@@ -53,6 +54,8 @@ pub struct DoorSettings {
     pub streams_max: usize,
     /// How often a stream looks for events of other nodes, which this process is not told about.
     pub stream_poll: Duration,
+    /// How often a password may be wrong, at the API and in the console.
+    pub sign_in: SignInLimits,
     pub osb: OsbSettings,
 }
 
@@ -65,6 +68,7 @@ impl Default for DoorSettings {
             public_metrics: true,
             streams_max: 512,
             stream_poll: Duration::from_secs(1),
+            sign_in: SignInLimits::default(),
             osb: OsbSettings::default(),
         }
     }
@@ -83,6 +87,7 @@ pub(crate) struct Hall {
     pub(crate) upkeep: Upkeep,
     pub(crate) closing: CancellationToken,
     pub(crate) tokens: TokenCache,
+    pub(crate) sign_ins: SignInGate,
     pub(crate) watchers: Watchers,
 }
 
@@ -119,6 +124,7 @@ impl Hall {
             upkeep,
             closing,
             tokens,
+            sign_ins: SignInGate::default(),
             watchers,
         })
     }

@@ -45,7 +45,7 @@ pub use inside::{Inside, Watch};
 pub use metrics::Meter;
 pub use oidc::{Begun, CodeFlow, CodeFlowSettings, FlowError, Oidc, OidcSettings};
 pub use openapi::openapi;
-pub use people::{SignInError, SignInLimits, ensure_first_user, sign_in};
+pub use people::{SignInError, SignInLimits, ensure_first_user};
 pub use principal::{Principal, Subject};
 pub use router::{open, router};
 pub use runtimes::sweep::{Failures, Swept, keep_sweeping, sweep};

@@ -4,6 +4,7 @@
 pub(crate) mod change;
 pub(crate) mod create;
 pub(crate) mod delete;
+mod gate;
 mod hash;
 pub(crate) mod list;
 pub(crate) mod my_password;
@@ -16,7 +17,9 @@ use engine::secret::SecretString;
 use engine::store::StoreError;
 use engine::{AdminChange, PeopleStore, Role, Timestamp, UserRow};
 
-pub use sign_in::{SignInError, SignInLimits, sign_in};
+pub(crate) use gate::SignInGate;
+pub(crate) use sign_in::{Attempt, sign_in};
+pub use sign_in::{SignInError, SignInLimits};
 
 use crate::code::Code;
 use crate::problem::Problem;
@@ -85,7 +88,9 @@ mod tests {
         let store = MemoryStore::new();
         let (name, password) = ensure_first_user(&store, NOW).await.unwrap().unwrap();
         assert!(ensure_first_user(&store, NOW).await.unwrap().is_none());
-        let user = sign_in(&store, &name, &password, SignInLimits::default(), NOW).await.unwrap();
+        let attempt = Attempt { name: &name, password: &password, from: None };
+        let gate = SignInGate::default();
+        let user = sign_in(&store, &gate, attempt, SignInLimits::default(), NOW).await.unwrap();
         assert_eq!((user.name.as_str(), user.role), ("admin", Role::Admin));
         assert!(!user.hash.contains(password.expose_secret()));
         let again = ensure_first_user(&MemoryStore::new(), NOW).await.unwrap().unwrap().1;

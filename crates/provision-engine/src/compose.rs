@@ -16,8 +16,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use console::{Console, ConsoleSettings};
+use doors::launch::Networks;
 use doors::sandbox_access::end_sandbox_access;
-use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, wire};
+use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, SignInLimits, wire};
 use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::{MemoryStore, Store};
@@ -130,6 +131,7 @@ impl House {
                 request_timeout: config.server.request_timeout.get(),
                 body_timeout: config.server.body_timeout.get(),
                 public_metrics: config.server.public_metrics,
+                sign_in: SignInLimits { attempts: config.console.attempts, lock: config.console.lock.get() },
                 osb: runtimes::osb(config),
                 ..DoorSettings::default()
             },
@@ -145,12 +147,13 @@ impl House {
     /// The pages for people, beside the doors. `None` where nobody wants them.
     pub(crate) fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
         let given = &config.console;
+        // Whoever gave a network that is none was told when the launch API was put together.
+        let proxies = Networks::parse(config.launch.trusted_proxies.iter().map(String::as_str));
         let settings = ConsoleSettings {
             public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
             idle: given.idle.get(),
             session: given.session.get(),
-            attempts: given.attempts,
-            locked: given.lock.get(),
+            proxies: proxies.unwrap_or_default(),
             is_sandbox: self.sandbox_url.is_some(),
         };
         given.enabled.then(|| {

@@ -1,10 +1,13 @@
 //! `POST /console/sign-in`, with a password or with a token.
 
-use axum::extract::State;
-use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderMap, StatusCode};
+use std::net::SocketAddr;
+
+use axum::Extension;
+use axum::extract::{ConnectInfo, State};
+use axum::http::header::{RETRY_AFTER, SET_COOKIE};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use doors::{Denied, Principal, SignInError, SignInLimits, sign_in};
+use doors::{Denied, Principal, SignInError};
 use engine::Role;
 use engine::secret::SecretString;
 use engine::store::StoreError;
@@ -16,18 +19,24 @@ use crate::flash::see_other;
 use crate::parts::span;
 use crate::{cookie, path, visitor};
 
-pub(super) async fn with_password(State(desk): State<Desk>, headers: HeaderMap, fields: Fields) -> Response {
+pub(super) async fn with_password(
+    State(desk): State<Desk>,
+    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Response {
     let (name, back) = (fields.text("name"), fields.text("back"));
     let again = |status, error: String| form(&desk, &headers, status, back, name, Some(error));
     let password = SecretString::from(fields.raw("password"));
-    let limits = SignInLimits { attempts: desk.settings.attempts, lock: desk.settings.locked };
-    let now = desk.inside.engine().now();
-    match sign_in(&*desk.people, name, &password, limits, now).await {
+    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.ip());
+    let from = peer.map(|peer| desk.settings.client_address(peer, &headers));
+    match desk.inside.sign_in(name, &password, from).await {
         Ok(user) => welcome(&desk, &headers, &Principal::of_user(&user), back).await,
         // The same words for both: only a user who exists can be locked, and nobody learns who does.
         Err(error @ (SignInError::Wrong | SignInError::Locked { .. })) => {
             let result = if error == SignInError::Wrong { "401 wrong" } else { "401 locked" };
-            desk.inside.write_down(shown(name), "session.begin", "password", result).await;
+            desk.inside.write_down_failure(shown(name), from, result).await;
+            let limits = desk.inside.sign_in_limits();
             let error = format!(
                 "The user or the password is wrong. After {} wrong passwords a user is locked for {}; an admin can \
                  set a new one.",
@@ -35,6 +44,13 @@ pub(super) async fn with_password(State(desk): State<Desk>, headers: HeaderMap, 
                 span(limits.lock)
             );
             again(StatusCode::UNAUTHORIZED, error)
+        }
+        Err(SignInError::TooMany) => {
+            desk.inside.write_down_failure(shown(name), from, "429").await;
+            let error = "There are too many attempts to sign in. Try again in a few minutes.".to_owned();
+            let mut response = again(StatusCode::TOO_MANY_REQUESTS, error);
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
+            response
         }
         Err(SignInError::Store(error)) => again(StatusCode::SERVICE_UNAVAILABLE, not_now(&error)),
     }

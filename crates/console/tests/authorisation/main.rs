@@ -9,6 +9,7 @@ mod page;
 mod routes;
 mod same_principal;
 mod sessions;
+mod sign_in;
 mod two_organisations;
 mod ways;
 mod world;

@@ -27,6 +27,8 @@ pub(super) async fn hash(password: &SecretString) -> String {
 
 /// Whether the password is the one of the hash. Without a hash it never is, after the same time.
 pub(super) async fn is_good(password: &SecretString, hash: Option<&str>) -> bool {
+    #[cfg(test)]
+    COMPARED.with(|count| count.set(count.get() + 1));
     let password = password.clone();
     let is_somebody = hash.is_some();
     let hash = hash.unwrap_or(NOBODY).to_owned();
@@ -48,6 +50,17 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
         work()
     });
     done.await.expect("it does not panic, and is cancelled only when nobody waits for it")
+}
+
+#[cfg(test)]
+thread_local! {
+    static COMPARED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+/// How many comparisons began on this thread.
+#[cfg(test)]
+pub(super) fn compared() -> u32 {
+    COMPARED.with(std::cell::Cell::get)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use axum::response::IntoResponse;
 use engine::secret::SecretString;
 use engine::{ProofKind, UserChange};
 
-use super::{SignInError, SignInLimits, done, hash, password, sign_in};
+use super::{Attempt, SignInError, done, hash, password, sign_in};
 use crate::audit::about;
 use crate::body::JsonBody;
 use crate::code::Code;
@@ -51,7 +51,8 @@ pub(crate) async fn change_my_password(
     }
     let (current, new) = (SecretString::from(change.current), SecretString::from(change.new));
     password::check("new", &new, &name)?;
-    sign_in(&*hall.people, &name, &current, SignInLimits::default(), hall.engine.now()).await?;
+    let attempt = Attempt { name: &name, password: &current, from: None };
+    sign_in(&*hall.people, &hall.sign_ins, attempt, hall.settings.sign_in, hall.engine.now()).await?;
     let hash = hash::hash(&new).await;
     let change = UserChange { role: None, hash: Some(hash) };
     done(hall.people.change_user(&name, &change).await?, &name)?;
@@ -66,6 +67,7 @@ impl From<SignInError> for Problem {
             SignInError::Locked { until } => {
                 Problem::new(Code::SignInLocked, error).with("until", wire::Moment::from(until).to_string())
             }
+            SignInError::TooMany => Problem::new(Code::SignInLocked, error),
             SignInError::Store(error) => error.into(),
         }
     }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use doors::wire::AuditLog;
-use doors::{SignInError, SignInLimits, sign_in};
+use doors::{DoorSettings, SignInError, SignInLimits};
 use engine::secret::SecretString;
 use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow};
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, world};
+use crate::world::{Answer, World, settings, world, world_with};
 
 const PASSWORD: &str = "twelve blue herons";
 
@@ -41,8 +41,7 @@ pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof:
 
 async fn opens(world: &World, name: &str, password: &str) -> bool {
     let password = SecretString::from(password);
-    let limits = SignInLimits::default();
-    match sign_in(&*world.store, name, &password, limits, world.engine.now()).await {
+    match world.inside.sign_in(name, &password, None).await {
         Ok(user) => user.name == name,
         Err(SignInError::Wrong) => false,
         Err(error) => panic!("{error}"),
@@ -138,6 +137,19 @@ async fn a_change_takes_what_is_given_and_ends_sessions_by_password() {
     put(&world, "/users/ann", json!({"password": "ann"})).await.is(422, "weak-password");
     put(&world, "/users/ben", json!({"role": "reader"})).await.is(404, "user-not-found");
     assert!(opens(&world, "ann", "nine grey herons").await, "nothing of that counted");
+}
+
+#[tokio::test]
+async fn the_limits_of_the_settings_hold_for_ones_own_password_too() {
+    let sign_in = SignInLimits { attempts: 3, lock: Duration::from_secs(60) };
+    let world = world_with(DoorSettings { sign_in, ..settings() }).await;
+    with_user(&world, "ann", "reader").await;
+    for _ in 0..3 {
+        change_mine(&world, "ann", "wrong", "nine grey herons").await.is(403, "wrong-password");
+    }
+    change_mine(&world, "ann", PASSWORD, "nine grey herons").await.is(429, "sign-in-locked");
+    world.clock.turn(Duration::from_secs(60));
+    assert_eq!(change_mine(&world, "ann", PASSWORD, "nine grey herons").await.status, 204);
 }
 
 #[tokio::test]

@@ -176,9 +176,10 @@ const SETTINGS: &[Setting] = &[
     set("console.session", Is("12h"), Kind::Time(Period::seconds(10), Period::days(31)),
         "After this time somebody has to sign in again in any case."),
     set("console.attempts", Is("10"), Kind::Whole(3, 1_000),
-        "So many wrong passwords in a row lock a user."),
+        "So many wrong passwords in a row lock a user, in the console and for a change of the own password. Five times \
+         as many from one address close that address."),
     set("console.lock", Is("5m"), Kind::Time(SECOND, DAY),
-        "For how long a user is locked after too many wrong passwords."),
+        "For how long a user is locked, or an address closed, after too many wrong passwords."),
 
     set("store.database_url", Nothing, Kind::Database,
         "The database. Without it: the SQLite file `engine.db` in the data directory. HOST may be several servers of \
@@ -443,8 +444,8 @@ const SETTINGS: &[Setting] = &[
     set("launch.organisation_claim", Is("org_id"), Kind::Text,
         "The claim of an OIDC token that names the organisation."),
     set("launch.trusted_proxies", Nothing, Kind::Text,
-        "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed. From everybody else it \
-         counts for nothing."),
+        "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed, and whose \
+         `X-Forwarded-For` names the address of a browser that signs in. From all others they count for nothing."),
     set("launch.header_permissions", Nothing, Kind::Text,
         "What somebody may do whose identity came in that header while no `launch.rbac.url` is set, such as \
          `provisioning:*:read`, with commas between them."),
