@@ -75,12 +75,13 @@ impl Worker {
     /// loops may both have heard of it.
     pub(super) async fn rejoin(&self, dead: NodeId) {
         let _one_at_a_time = self.joining.lock().await;
-        match self.lease() {
-            Some(lease) if lease.node == dead => lease.lose(),
-            _ => return,
-        }
+        let Some(lease) = self.lease().filter(|lease| lease.node == dead) else { return };
+        let was_lost = lease.is_lost();
+        lease.lose();
         if self.house.is_stopping() {
-            warn!("this node was declared dead while it stopped");
+            if !was_lost {
+                warn!("this node was declared dead while it stopped");
+            }
             return;
         }
         warn!("this node was declared dead and joins anew");
