@@ -10,6 +10,8 @@ pub(crate) mod manual;
 mod nearest;
 mod period;
 mod runtimes;
+mod sandbox;
+mod server;
 mod serverless;
 pub(crate) mod settings;
 #[cfg(test)]
@@ -18,7 +20,6 @@ mod tree;
 mod values;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 pub(crate) use console::Console;
@@ -27,18 +28,16 @@ pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use launch::{Aws, Kafka, Launch};
 pub(crate) use period::Period;
 pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
+pub(crate) use sandbox::Sandbox;
+pub(crate) use server::{ClientCertificates, Server, ServerTls};
 pub(crate) use serverless::{OrphanPolicy, Orphans, Serverless};
 pub(crate) use values::{
     Database, HttpUrl, LogFilter, LogFormat, LogOutput, LogSeverity, LogSystem, masked_url,
 };
 
 use files::Files;
-use layers::{Found, Layers, Source, Surroundings};
+use layers::{Found, Layers, Surroundings};
 use values::FromNode;
-
-/// Settings that name a system outside without an address of it.
-const EXTERNAL: [&str; 4] =
-    ["launch.aws.enabled", "launch.kafka.brokers", "runtime.override_objects.kubeconfig", "runtime.steps"];
 
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -62,37 +61,6 @@ pub(crate) struct Config {
     pub(crate) log: Log,
     pub(crate) secrets: Secrets,
     origins: Origins,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Server {
-    pub(crate) listen: SocketAddr,
-    pub(crate) body_limit_bytes: usize,
-    pub(crate) request_timeout: Period,
-    pub(crate) header_timeout: Period,
-    pub(crate) body_timeout: Period,
-    pub(crate) idle_timeout: Period,
-    pub(crate) connections: usize,
-    pub(crate) connections_per_address: usize,
-    pub(crate) public_metrics: bool,
-    pub(crate) tls: Option<ServerTls>,
-}
-
-/// The files of the TLS of the listener.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ServerTls {
-    pub(crate) certificate: PathBuf,
-    pub(crate) key: PathBuf,
-    pub(crate) client_ca: Option<PathBuf>,
-    pub(crate) client_certificates: ClientCertificates,
-}
-
-/// Who needs a client certificate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClientCertificates {
-    Optional,
-    Broker,
-    Required,
 }
 
 #[derive(Debug, Clone)]
@@ -126,12 +94,6 @@ pub(crate) struct Retry {
 pub(crate) struct Limits {
     pub(crate) default: usize,
     pub(crate) by_name: BTreeMap<String, usize>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Sandbox {
-    pub(crate) enabled: bool,
-    pub(crate) url: Option<HttpUrl>,
 }
 
 #[derive(Debug, Clone)]
@@ -260,21 +222,6 @@ impl Config {
         root.into()
     }
 
-    /// The settings that name a system outside, other than a sandbox.
-    pub(crate) fn external_systems(&self) -> impl Iterator<Item = &str> {
-        self.origins
-            .iter()
-            .filter(|(_, value, origin)| !value.is_null() && **origin != Origin::Default)
-            .filter_map(|(path, value, _)| {
-                let is_named = match settings::find(path)?.kind {
-                    settings::Kind::Url => !path.starts_with("sandbox.") && path != "console.public_url",
-                    settings::Kind::Database => matches!(self.store.database, Database::Postgres(_)),
-                    _ => EXTERNAL.contains(&path) && *value != false,
-                };
-                is_named.then_some(path)
-            })
-    }
-
     pub(crate) fn origins(&self) -> &Origins {
         &self.origins
     }
@@ -347,71 +294,6 @@ impl Reader<'_> {
             log: self.log(),
             secrets: Secrets { key_ring: self.get("secrets.key_ring") },
             origins: self.origins(),
-        }
-    }
-
-    /// A sandbox takes the place of external systems and lets people in with one click, so no file and no variable
-    /// starts it.
-    fn sandbox(&mut self) -> Sandbox {
-        let sandbox = Sandbox { enabled: self.get("sandbox.enabled"), url: self.get("sandbox.url") };
-        let named = [
-            (sandbox.enabled, "sandbox.enabled", "--sandbox"),
-            (sandbox.url.is_some(), "sandbox.url", "--sandbox-url"),
-        ];
-        for (is_set, path, flag) in named {
-            let is_flag = self.found.get(path).is_some_and(|found| matches!(found.source, Source::Flag));
-            if is_set && !is_flag {
-                self.refuse_whole(path, format!("only the flag {flag} of the command line sets this"));
-            }
-        }
-        sandbox
-    }
-
-    fn server(&mut self) -> Server {
-        Server {
-            listen: self.get("server.listen"),
-            body_limit_bytes: self.get("server.body_limit_bytes"),
-            request_timeout: self.get("server.request_timeout"),
-            header_timeout: self.get("server.header_timeout"),
-            body_timeout: self.get("server.body_timeout"),
-            idle_timeout: self.get("server.idle_timeout"),
-            connections: self.get("server.connections"),
-            connections_per_address: self.get("server.connections_per_address"),
-            public_metrics: self.get("server.public_metrics"),
-            tls: self.server_tls(),
-        }
-    }
-
-    fn server_tls(&mut self) -> Option<ServerTls> {
-        let client_ca: Option<PathBuf> = self.get("server.tls.client_ca");
-        let client_certificates = match self.get::<String>("server.tls.client_certificates").as_str() {
-            "broker" => ClientCertificates::Broker,
-            "required" => ClientCertificates::Required,
-            _ => ClientCertificates::Optional,
-        };
-        if client_certificates != ClientCertificates::Optional && client_ca.is_none() {
-            let message = "needs server.tls.client_ca beside it".to_owned();
-            self.refuse_whole("server.tls.client_certificates", message);
-        }
-        match (self.get("server.tls.certificate"), self.get("server.tls.key")) {
-            (Some(certificate), Some(key)) => {
-                Some(ServerTls { certificate, key, client_ca, client_certificates })
-            }
-            (None, None) => {
-                if client_ca.is_some() {
-                    let message = "needs server.tls.certificate and server.tls.key beside it".to_owned();
-                    self.refuse_whole("server.tls.client_ca", message);
-                }
-                None
-            }
-            (certificate, _) => {
-                let [given, missing] = match certificate {
-                    Some(_) => ["server.tls.certificate", "server.tls.key"],
-                    None => ["server.tls.key", "server.tls.certificate"],
-                };
-                self.refuse_whole(given, format!("needs {missing} beside it"));
-                None
-            }
         }
     }
 
