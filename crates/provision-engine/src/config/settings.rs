@@ -371,9 +371,10 @@ const SETTINGS: &[Setting] = &[
          template is found by its name."),
     set("serverless.mapping_falls_back", Is("false"), Kind::Switch,
         "Whether flavours that are not in the mapping are looked for by name."),
-    set("serverless.sr_auth", Is("password"), Kind::OneOf(SR_AUTHS),
-        "What a function finds in its context as `SR_AUTH`: what its owner logged in with, a token that expires, or \
-         nothing."),
+    set("serverless.sr_auth", Is("none"), Kind::OneOf(SR_AUTHS),
+        "What a function finds in the context of its machine as `SR_AUTH`: nothing (`none`), a login of OpenNebula that \
+         expires (`token`), or the password of its owner (`password`), which everybody who may look at the machine can \
+         read for as long as it exists."),
     set("serverless.token_valid", Is("24h"), Kind::Time(Period::minutes(1), YEAR),
         "How long such a token is good."),
     set("serverless.scheduling", Is("compatible"), Kind::OneOf(SCHEDULINGS),

@@ -93,7 +93,7 @@ impl Default for ServerlessSettings {
             disk_default: 1024,
             mapping: None,
             mapping_falls_back: false,
-            sr_auth: SrAuth::Password,
+            sr_auth: SrAuth::None,
             token_valid: Duration::from_hours(24),
             scheduling_verbatim: false,
             poll: Duration::from_millis(500),
