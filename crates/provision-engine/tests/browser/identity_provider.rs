@@ -109,7 +109,7 @@ fn groups_bring_roles_and_whoever_has_none_is_told() {
         person.until_path(place);
         assert_eq!(
             (person.text(".who-name"), person.text(".who-role")),
-            (format!("oidc:{}", name.to_lowercase()), role.into())
+            (format!("sandbox~{}", name.to_lowercase()), role.into())
         );
         person.click(".who summary");
         person.click_on(".who-card button", "Sign out");
@@ -118,7 +118,7 @@ fn groups_bring_roles_and_whoever_has_none_is_told() {
     person.go("/console/workflows");
     leave(&person);
     person.click_on("button", "Noel");
-    expect_outside(&person, "oidc:noel is known, but has no role here");
+    expect_outside(&person, "sandbox~noel is known, but has no role here");
     look(&person, "sign-in-without-a-role");
 }
 
