@@ -88,7 +88,62 @@ fn why(halt: &Halt) -> String {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+
     use super::*;
+    use crate::clock::WallClock;
+    use crate::outcome::{Outcome, done, fail, wait};
+    use crate::plan::OnFailure;
+    use crate::step::{Effect, Step};
+
+    struct Dry;
+    impl Workflow for Dry {
+        const KIND: &'static str = "test.dry";
+        const ABOUT: &'static str = "Says which steps ran.";
+        type Params = ();
+        type State = ();
+        type Input = Vec<&'static str>;
+    }
+
+    struct Say(&'static str, Effect, fn() -> Outcome);
+
+    #[async_trait]
+    impl Step<Dry> for Say {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn title(&self) -> &'static str {
+            "Saying its name"
+        }
+        fn effect(&self) -> Effect {
+            self.1
+        }
+        async fn run(&self, op: &mut Operation<Dry>) -> Outcome {
+            op.input.push(self.0);
+            (self.2)()
+        }
+    }
+
+    async fn preview(plan: Plan<Dry>) -> Result<Vec<&'static str>, String> {
+        let (tenant, resource, clock) = ("t".into(), "r".into(), Arc::new(WallClock));
+        let asked = Rehearsal { tenant, resource, params: serde_json::Value::Null, clock };
+        let record = |_: &Sealer| {
+            let (kind, record) = ("dry".into(), "{}".into());
+            Ok(Portrait { kind, record, labels: Vec::new(), gone_at: None, due_at: None })
+        };
+        plan.preview(asked, record).await.map(|op| op.input)
+    }
+
+    #[tokio::test]
+    async fn a_dry_run_runs_pure_steps_alone_and_goes_on_after_a_wait() {
+        let waits = || wait(std::time::Duration::ZERO, "not yet");
+        let plan = Plan::new(OnFailure::Unwind).step(1, Say("a", Effect::Pure, done));
+        let plan = plan.step(2, Say("b", Effect::Keyed, done)).step(3, Say("c", Effect::Pure, waits));
+        let plan = plan.step(4, Say("d", Effect::Once, done)).step(5, Say("e", Effect::Pure, done));
+        assert_eq!(preview(plan).await, Ok(vec!["a", "c", "e"]));
+        let fails = Plan::new(OnFailure::Unwind).step(1, Say("a", Effect::Pure, || fail("no way")));
+        assert_eq!(preview(fails).await, Err("a: no way".into()));
+    }
 
     #[test]
     fn a_dry_run_says_why_it_stops() {

@@ -379,3 +379,22 @@ impl Worker {
         base + Duration::from_micros(self.house.clock.chance() % (micros / 2 + 1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_alarm_rings_only_for_an_earlier_time() {
+        let alarm = Alarm { next: AtomicI64::new(i64::MAX), ring: Notify::new() };
+        let has_rung = || alarm.ring.notified().now_or_never().is_some();
+        alarm.at(Timestamp(20));
+        assert!(has_rung());
+        alarm.at(Timestamp(30));
+        alarm.at(Timestamp(20));
+        assert!(!has_rung(), "it looks at that moment anyway");
+        alarm.at(Timestamp(10));
+        assert!(has_rung());
+        assert_eq!(alarm.next.load(Ordering::Acquire), 10);
+    }
+}
