@@ -375,14 +375,29 @@ impl Worker {
     }
 
     fn jittered(&self, base: Duration) -> Duration {
-        let micros = u64::try_from(base.as_micros()).unwrap_or(u64::MAX / 2);
-        base + Duration::from_micros(self.house.clock.chance() % (micros / 2 + 1))
+        jittered(base, self.house.clock.chance())
     }
+}
+
+/// Up to half as long again, so that many nodes do not look at the same moment.
+fn jittered(base: Duration, chance: u64) -> Duration {
+    let micros = u64::try_from(base.as_micros()).unwrap_or(u64::MAX / 2);
+    base + Duration::from_micros(chance % (micros / 2 + 1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rest_is_up_to_half_as_long_again() {
+        let at = |chance| jittered(Duration::from_secs(2), chance).as_micros();
+        assert_eq!(
+            (at(0), at(1), at(1_000_000), at(1_000_001)),
+            (2_000_000, 2_000_001, 3_000_000, 2_000_000)
+        );
+        assert_eq!(jittered(Duration::ZERO, u64::MAX), Duration::ZERO);
+    }
 
     #[tokio::test]
     async fn an_alarm_rings_only_for_an_earlier_time() {

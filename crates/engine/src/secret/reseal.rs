@@ -114,6 +114,60 @@ mod tests {
     use super::super::{ExposeSecret, KeyRing};
     use super::*;
     use crate::clock::Timestamp;
+    use crate::event::{Body, Changes, Event};
+    use crate::ids::OperationId;
+    use crate::store::{Create, Expect, MemoryStore, Portrait, ResourceWrite, Store, Write};
+
+    /// An operation without an owner and a record, each with values that this ring sealed.
+    async fn filled(ring: &SharedRing) -> MemoryStore {
+        let store = MemoryStore::new();
+        let seal = |context: &str| Sealer::new(ring, context).seal(&"secret".into());
+        let (of_flow, of_source) = (seal("t\nflow"), seal("t\nsource"));
+        let facts = [("token".to_owned(), serde_json::json!([&of_flow, &of_flow]))].into();
+        let changes = Changes { facts, ..Changes::default() };
+        let body = Body::Stepped { changes, started: None };
+        let create = Create {
+            id: OperationId(uuid::Uuid::nil()),
+            workflow: "flow".into(),
+            tenant: "t".into(),
+            resource: None,
+            params: serde_json::json!({"password": &of_flow}).to_string(),
+            created_at: Timestamp(0),
+            deadline_at: Timestamp(1),
+            owner: None,
+            event: Event { seq: 1, at: Timestamp(0), body },
+            idempotency: None,
+            queue: false,
+            subject: None,
+            beside: None,
+            supersedes: None,
+        };
+        store.commit(Write::Create(Box::new(create))).await.unwrap();
+        let record = serde_json::json!({"a": &of_source, "b": [&of_source, &of_source]}).to_string();
+        let portrait =
+            Some(Portrait { kind: "k".into(), record, labels: vec![], gone_at: None, due_at: None });
+        let (name, tenant, at) = ("source".into(), "t".into(), Timestamp(0));
+        let write = ResourceWrite { name, tenant, expect: Expect::Absent, portrait, at };
+        store.commit(Write::Resource(Box::new(write))).await.unwrap();
+        store
+    }
+
+    #[tokio::test]
+    async fn what_a_key_sealed_is_counted_and_sealed_again() {
+        let mut keys = KeyRing::generate();
+        let old = keys.active().to_owned();
+        let ring = SharedRing::new(keys.clone());
+        let store = filled(&ring).await;
+        keys.rotate(Timestamp(1));
+        ring.replace(keys);
+        let all = SealedCount { operations: 1, history: 2, records: 3 };
+        assert_eq!(count_sealed(&store, &ring, &old).await.unwrap(), all);
+        assert_eq!(all.total(), 6);
+        assert_eq!(reseal(&store, &ring, &old).await.unwrap(), (all, SealedCount::default()));
+        assert_eq!(count_sealed(&store, &ring, &old).await.unwrap().total(), 0);
+        let new = ring.active();
+        assert_eq!(count_sealed(&store, &ring, &new).await.unwrap(), all, "the active key opens all of it");
+    }
 
     #[test]
     fn only_values_of_the_key_and_the_context_are_sealed_again() {
