@@ -413,8 +413,11 @@ mod tests {
         assert!(memory.to_text().contains(r#""frozen":{"by":"x"}"#), "{}", memory.to_text());
         let finished =
             Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: Changes::default() };
-        let next_round = memory.fold(&[turned(), event(finished), asked(Verb::Retry)]);
-        assert_eq!((next_round.round, next_round.unknown.len()), (2, 1));
+        let made_by = Some(MadeBy { release: crate::event::Release([1, 2, 3]), plan: "0a1b2c3d".into() });
+        let created = event(Body::Created { by: "a".into(), started: None, made_by: made_by.clone() });
+        let next_round = memory.fold(&[created, turned(), event(finished), asked(Verb::Retry)]);
+        assert_eq!((next_round.round, next_round.unknown.len(), next_round.made_by), (2, 1, made_by));
+        assert_eq!(next_round.last_error.unwrap().step, "b", "why the round before ended");
         for below in [
             r#"{"wait":{"step":"a","reason":"b","more":1}}"#,
             r#"{"budgets":{"a":{"attempts":1,"spent_ms":1,"more":1}}}"#,

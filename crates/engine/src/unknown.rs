@@ -115,6 +115,9 @@ mod tests {
         let saved = json!({"name": "a", "new": [1], "disks": [{"size": 1, "kind": "ssd"}], "by_name": {"x":
             {"size": 2, "kind": "hdd"}}});
         assert_eq!(changed(&saved, |_| {}), saved, "nothing is lost when nothing changes");
+        let empty = json!({"name": "a", "region": null, "disks": [], "by_name": {}});
+        let state: State = serde_json::from_value(empty.clone()).unwrap();
+        assert_eq!(Unknown::of(&empty, &state), None, "a field without a value is not unknown");
         let now = changed(&saved, |state| {
             state.name = "b".into();
             state.region = Some("eu".into());

@@ -381,7 +381,7 @@ impl Worker {
 
 /// Up to half as long again, so that many nodes do not look at the same moment.
 fn jittered(base: Duration, chance: u64) -> Duration {
-    let micros = u64::try_from(base.as_micros()).unwrap_or(u64::MAX / 2);
+    let micros = u64::try_from(base.as_micros()).unwrap_or(u64::MAX);
     base + Duration::from_micros(chance % (micros / 2 + 1))
 }
 

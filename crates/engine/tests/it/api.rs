@@ -69,6 +69,29 @@ async fn an_operation_is_run_at_once_only_where_there_is_room() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn work_that_waits_for_room_goes_on_as_soon_as_there_is_room() {
+    let hour = Duration::from_secs(3600);
+    let settings = Settings { max_running: 1, poll: hour, lease: hour * 10, ..Settings::default() };
+    let (truth, clock) = (Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(3)));
+    let builder = Engine::builder(truth, clock, key_ring()).settings(settings);
+    let far = FarSide::immortal(&Arc::new(World::default()));
+    let engine = register(builder, &Props::default(), &far, &Arc::new(Tally::default())).build();
+    let node = engine.start(None).await.unwrap();
+    let house = House { engine, node };
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.push(house.submit("test.script", None, json!({"a": ["slow"]})).await);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    for id in ids {
+        let ended = house.finished(id).await.shown.summary;
+        let took = ended.finished_at.unwrap().since(ended.created_at);
+        assert!(took < Duration::from_secs(60), "it waited for the next look: {took:?}");
+    }
+    house.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_engine_says_what_it_knows_about_its_workflows() {
     let stage = Stage::new().await;
     let engine = &stage.house.engine;

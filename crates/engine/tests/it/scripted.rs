@@ -95,6 +95,10 @@ impl Scripted {
                 op.state.notes = op.input;
                 done()
             }
+            "slow" => {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                done()
+            }
             "wait" => wait(Duration::from_secs(10), "the world needs time"),
             "signal" => match op.signalled("ready") {
                 Some(_) => done(),
