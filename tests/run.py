@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The two halves of ./test.
+"""The parts of ./test.
 
     tests/run.py build               compiles program and tests with clippy as the compiler
     tests/run.py run --counts DIR    runs the suites that were built, and prints a table of them
+    tests/run.py doc                 checks the documentation of the crates that were built
 
 Words after --skip are handed to every suite, as `cargo test -- --skip WORD` does.
 """
@@ -24,6 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = TARGET / "test-suites.json"
+LIBRARIES = TARGET / "test-libraries.json"
 # Suites that run at the same time, and tests of one suite. With more of them they wait longer than they allow for.
 LANES = 2
 THREADS = 3
@@ -100,9 +102,11 @@ def build() -> None:
     command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
     began = time.monotonic()
     cargo = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    suites = []
+    suites: list[dict] = []
+    libraries: dict[str, dict] = {}
     for line in cargo.stdout:
         message = json.loads(line)
+        note_library(message, libraries)
         if not (message.get("executable") and message.get("profile", {}).get("test")):
             continue
         manifest, target = Path(message["manifest_path"]), message["target"]
@@ -113,14 +117,68 @@ def build() -> None:
     if cargo.wait() != 0:
         sys.exit("the build failed, or clippy found something")
     BUILT.write_text(json.dumps(suites))
+    LIBRARIES.write_text(json.dumps(libraries))
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_seconds = usage.ru_utime + usage.ru_stime
     print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
 
 
+def note_library(message: dict, libraries: dict[str, dict]) -> None:
+    """Keeps where the library of a package is. What a build script uses may be there with fewer features, too."""
+    if message["reason"] != "compiler-artifact" or message["profile"]["test"]:
+        return
+    files = [file for file in message["filenames"] if file.endswith((".rlib", ".so"))]
+    known = libraries.get(message["package_id"])
+    if files and (known is None or len(known["features"]) < len(message["features"])):
+        libraries[message["package_id"]] = {"file": files[0], "features": message["features"]}
+
+
 def harness_is_off(manifest: Path, name: str) -> bool:
     sections = manifest.read_text().split("[[test]]")[1:]
     return any(f'name = "{name}"' in section and "harness = false" in section for section in sections)
+
+
+def doc() -> bool:
+    """Runs rustdoc on our crates. `cargo doc` would check all dependencies first; the libraries are there already."""
+    began = time.monotonic()
+    metadata = json.loads(subprocess.check_output(
+        ["cargo", "metadata", "--format-version=1", "--locked", "--offline"], cwd=ROOT,
+    ))
+    libraries = json.loads(LIBRARIES.read_text())
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    commands = [
+        rustdoc(packages[member], target, nodes[member], libraries)
+        for member in metadata["workspace_members"]
+        for target in packages[member]["targets"]
+        if target["kind"] in (["lib"], ["bin"])
+    ]
+    with ThreadPoolExecutor(LANES) as lanes:
+        codes = list(lanes.map(lambda one: subprocess.run(one[0], env=one[1], check=False).returncode, commands))
+    print(f"documented {len(commands)} crates in {time.monotonic() - began:.0f} seconds")
+    return not any(codes)
+
+
+def rustdoc(package: dict, target: dict, node: dict, libraries: dict[str, dict]) -> tuple[list[str], dict[str, str]]:
+    externs = [
+        f"{dependency['name']}={libraries[dependency['pkg']]['file']}"
+        for dependency in node["deps"]
+        if dependency["pkg"] in libraries and any(kind["kind"] is None for kind in dependency["dep_kinds"])
+    ]
+    command = [
+        "rustdoc", target["src_path"], "--crate-name", target["name"].replace("-", "_"),
+        "--crate-type", target["kind"][0], "--edition", target["edition"], "-D", "warnings",
+        "--out-dir", str(TARGET / "doc"), "-L", f"dependency={TARGET / 'debug' / 'deps'}",
+        *[word for extern in externs for word in ("--extern", extern)],
+        *(["--document-private-items"] if target["kind"] == ["bin"] else []),
+    ]
+    environment = {
+        **os.environ,
+        "CARGO_MANIFEST_DIR": str(Path(package["manifest_path"]).parent),
+        "CARGO_PKG_NAME": package["name"],
+        "CARGO_PKG_VERSION": package["version"],
+    }
+    return command, environment
 
 
 def run_all(suites: list[Suite], skip: list[str]) -> None:
@@ -174,13 +232,13 @@ def run(counts: Path, skip: list[str]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("half", choices=["build", "run"])
+    parser.add_argument("part", choices=["build", "run", "doc"])
     parser.add_argument("--skip", action="append", default=[], metavar="WORD")
     parser.add_argument("--counts", type=Path, metavar="DIR", help="for counts, and for what the suites print")
     options = parser.parse_args()
-    if options.half == "build":
+    if options.part == "build":
         build()
-    elif not run(options.counts, options.skip):
+    elif not (doc() if options.part == "doc" else run(options.counts, options.skip)):
         sys.exit(1)
 
 
