@@ -39,8 +39,6 @@ pub struct OidcSettings {
     pub org_claim: String,
     /// What the names of all who come from this issuer begin with.
     pub name_prefix: &'static str,
-    /// Authorities in PEM that are trusted besides those of the system.
-    pub ca_pem: Option<Vec<u8>>,
 }
 
 impl OidcSettings {
@@ -70,7 +68,6 @@ impl OidcSettings {
             roles: roles.map(|(group, role)| (group.to_owned(), role)).into(),
             org_claim: ORG_CLAIM_DEFAULT.to_owned(),
             name_prefix: NAME_PREFIX_DEFAULT,
-            ca_pem: None,
         }
     }
 }
@@ -102,8 +99,7 @@ impl Oidc {
         if settings.audience.is_empty() {
             return Err("audience: must not be empty".into());
         }
-        let signatures =
-            Signatures::new(Issuer::new(&settings.issuer, settings.ca_pem.as_deref())?, Arc::clone(&clock));
+        let signatures = Signatures::new(Issuer::new(&settings.issuer)?, Arc::clone(&clock));
         let scope = settings.scope.clone().unwrap_or_else(|| SCOPE_DEFAULT.to_owned());
         Ok(Oidc { settings, scope, signatures, clock })
     }

@@ -92,7 +92,7 @@ impl CodeFlow {
         if !client.scopes.iter().any(|scope| scope == SCOPE_NEEDED) {
             return Err(format!("scopes: {SCOPE_NEEDED} must be among them"));
         }
-        let issuer = Issuer::new(&settings.issuer, settings.ca_pem.as_deref())?;
+        let issuer = Issuer::new(&settings.issuer)?;
         let settings = OidcSettings { audience: client.client_id.clone(), ..settings };
         Ok(CodeFlow { settings, client, signatures: Signatures::new(issuer, Arc::clone(&clock)), clock })
     }

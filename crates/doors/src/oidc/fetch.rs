@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use engine::secret::{ExposeSecret, SecretString};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::{Certificate, Client, RequestBuilder, Response, Url, redirect};
+use reqwest::{Client, RequestBuilder, Response, Url, redirect};
 use serde::Deserialize;
 
 use super::keys::Keys;
@@ -68,16 +68,13 @@ struct Discovered {
 }
 
 impl Issuer {
-    pub(super) fn new(name: &str, ca_pem: Option<&[u8]>) -> Result<Issuer, String> {
+    pub(super) fn new(name: &str) -> Result<Issuer, String> {
         let discovery = safe_url(&format!("{}{DISCOVERY}", name.trim_end_matches('/')))
             .map_err(|error| format!("issuer: {error}"))?;
         if discovery.query().is_some() || discovery.fragment().is_some() {
             return Err("issuer: it must have no query and no fragment".into());
         }
-        let authorities = Certificate::from_pem_bundle(ca_pem.unwrap_or_default())
-            .map_err(|error| format!("the certificate authorities cannot be read: {error}"))?;
-        let client = Client::builder()
-            .tls_certs_merge(authorities)
+        let client = drivers::http_client()
             // Keys from a place that nobody configured would let in whom nobody knows.
             .redirect(redirect::Policy::none())
             .no_proxy()
@@ -185,7 +182,7 @@ mod tests {
         for good in
             ["https://id.example.com/a", "http://127.0.0.1:8080", "http://[::1]/", "http://localhost/x"]
         {
-            assert!(safe_url(good).is_ok() && Issuer::new(good, None).is_ok(), "{good}");
+            assert!(safe_url(good).is_ok() && Issuer::new(good).is_ok(), "{good}");
         }
         for bad in [
             "",
@@ -196,9 +193,9 @@ mod tests {
             "file:///etc/passwd",
             "https://me:secret@id.example.com",
         ] {
-            assert!(safe_url(bad).is_err() && Issuer::new(bad, None).is_err(), "{bad}");
+            assert!(safe_url(bad).is_err() && Issuer::new(bad).is_err(), "{bad}");
         }
-        assert!(Issuer::new("https://id.example.com/?x=", None).is_err());
+        assert!(Issuer::new("https://id.example.com/?x=").is_err());
     }
 
     #[test]

@@ -123,5 +123,5 @@ fn binding_path(instance: &str, binding: &str) -> String {
 
 /// What is on this machine is never behind a proxy.
 pub(super) fn client() -> Result<Client> {
-    Client::builder().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
+    drivers::http_client().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
 }

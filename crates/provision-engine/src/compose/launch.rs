@@ -131,7 +131,7 @@ impl Cloud {
     /// Tells the sandbox's Image Builder where this engine listens, so that it can say when images are ready.
     pub(crate) async fn introduce(&self, own_url: &str) -> Result<()> {
         let (Some(sandbox), Some(secret)) = (&self.sandbox, &self.callback_secret) else { return Ok(()) };
-        let client = reqwest::Client::builder().timeout(SANDBOX_LIMIT).build()?;
+        let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
         let callback = json!({
             "url": format!("{own_url}{}/image-ready", doors::launch::BASE),
             "secret": secret.expose_secret(),
@@ -196,7 +196,7 @@ fn kafka_security(config: &Config) -> Result<Security> {
 }
 
 async fn brokers_of(sandbox: &str) -> Result<String> {
-    let client = reqwest::Client::builder().timeout(SANDBOX_LIMIT).build()?;
+    let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
     let answer: Value =
         client.get(format!("{sandbox}/kafka")).send().await?.error_for_status()?.json().await?;
     answer["bootstrap"].as_str().map(str::to_owned).context("it names none")

@@ -164,7 +164,6 @@ pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
     let mut settings = OidcSettings::new(issuer.as_str(), audience).with_groups(oidc.groups.clone());
     settings.scope = Some(oidc.scope.clone());
     settings.org_claim.clone_from(&config.launch.organisation_claim);
-    settings.ca_pem = config.ca_file.as_deref().map(read).transpose()?.map(String::into_bytes);
     let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
     Ok(Some(Arc::new(oidc)))
 }
@@ -188,7 +187,6 @@ pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option
     let mut settings = OidcSettings::new(issuer, &client_id).with_groups(oidc.groups.clone());
     settings.name_prefix = prefix.unwrap_or(settings.name_prefix);
     settings.org_claim.clone_from(&config.launch.organisation_claim);
-    settings.ca_pem = config.ca_file.as_deref().map(read).transpose()?.map(String::into_bytes);
     let client = CodeFlowSettings {
         client_id,
         client_secret: oidc.client_secret_file.as_deref().map(secret).transpose()?,
