@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,12 +27,14 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = TARGET / "test-suites.json"
 LIBRARIES = TARGET / "test-libraries.json"
 # Suites that run at the same time, and tests of one suite. With more of them they wait longer than they allow for.
-LANES = 2
+LANES = 3
 THREADS = 3
 # A suite that takes longer than this is ended.
 LIMIT_SECONDS = 1200
 # The longest first, so that the lanes end together. A suite that is not named here comes after them.
-LONGEST = ["provision-engine/cli", "provision-engine/browser", "workflows/it", "engine/it", "doors/it"]
+LONGEST = ["provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "workflows/it"]
+# The tests of this program whose names have the word run as a suite of their own, beside the others.
+APART = {"provision-engine/cli": "kills"}
 SLOWEST = 10
 
 TEST_LINE = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<end>\w+).*<(?P<seconds>[0-9.]+)s>", re.M)
@@ -47,6 +49,8 @@ class Suite:
     program: str
     directory: str
     has_harness: bool
+    only: list[str] = field(default_factory=list)
+    skip: list[str] = field(default_factory=list)
     passed: int = 0
     failed: int = 0
     ignored: int = 0
@@ -63,8 +67,15 @@ class Suite:
     def command(self, skip: list[str]) -> list[str]:
         if not self.has_harness:
             return [self.program]
-        words = [word for one in skip for word in ("--skip", one)]
-        return [self.program, "-Zunstable-options", "--report-time", f"--test-threads={THREADS}", *words]
+        words = [word for one in [*self.skip, *skip] for word in ("--skip", one)]
+        return [self.program, "-Zunstable-options", "--report-time", f"--test-threads={THREADS}", *self.only, *words]
+
+    def split(self) -> list["Suite"]:
+        word = APART.get(self.name)
+        if word is None:
+            return [self]
+        apart = replace(self, name=f"{self.name.partition('/')[0]}/{word}", only=[word])
+        return [apart, replace(self, skip=[word])]
 
     def run(self, skip: list[str]) -> None:
         # The harness reports times only to those who say that they know it may change.
@@ -214,7 +225,8 @@ def print_table(suites: list[Suite]) -> None:
 
 
 def run(counts: Path, skip: list[str]) -> bool:
-    suites = [Suite(**suite) for suite in json.loads(BUILT.read_text())]
+    built = [Suite(**suite) for suite in json.loads(BUILT.read_text())]
+    suites = [part for suite in built for part in suite.split() if not set(part.only) & set(skip)]
     began = time.monotonic()
     run_all(suites, skip)
     print_table(suites)
