@@ -1,6 +1,8 @@
 //! Every client of the server and of the command line against peers that speak TLS alone. The peers tell who got
 //! through: a client that does not like a certificate sends nothing.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use tokio::runtime::Runtime;
 
@@ -22,8 +24,8 @@ const WIRES: [(&str, &str); 10] = [
     ("LAUNCH__RBAC__URL", "/api/rbac/v1"),
 ];
 
-/// Nothing of this server asks it without a caller whose identity came in a header.
-const ASKED_BY_NONE: &str = "LAUNCH__RBAC__URL";
+const IDENTITY: &str = r#"{"identity": {"type": "User", "org_id": "13", "account_number": "1",
+    "internal": {"org_id": "13"}, "user": {"username": "ann"}}}"#;
 
 #[test]
 fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
@@ -39,6 +41,7 @@ fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
         let mut place = Place::new()
             .env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()))
             .env("PROVISION_ENGINE_LAUNCH__AWS__ENABLED", "true")
+            .env("PROVISION_ENGINE_LAUNCH__TRUSTED_PROXIES", "127.0.0.1")
             .env("PROVISION_ENGINE_OSB__OIDC__CLIENT_ID", "provision-engine-console");
         for (setting, path, peer) in &peers {
             place = place.env(&format!("PROVISION_ENGINE_{setting}"), peer.url(path));
@@ -47,8 +50,12 @@ fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
         place.submit(&[]);
         get(&format!("{}/console/sign-in/provider", server.url));
         let token = std::fs::read_to_string(place.data("admin.token")).unwrap();
-        ask_with(&runtime, &format!("{}/systems", server.url), token.trim());
-        for (setting, _, peer) in peers.iter().filter(|(setting, ..)| *setting != ASKED_BY_NONE) {
+        let bearer = format!("Bearer {}", token.trim());
+        ask_with(&runtime, &format!("{}/systems", server.url), ("authorization", &bearer));
+        // Permissions are asked for when a caller's identity comes in a header.
+        let keys = format!("{}/api/provisioning/v1/pubkeys", server.url);
+        ask_with(&runtime, &keys, ("x-rh-identity", &STANDARD.encode(IDENTITY)));
+        for (setting, _, peer) in &peers {
             let seen = || format!("{kind:?}, {setting}: {} of {}", peer.passed(), peer.attempts());
             until_or(|| (peer.attempts() > 0).then_some(()), seen);
             if kind == Kind::Good {
@@ -60,10 +67,10 @@ fn every_client_sends_only_to_a_peer_with_a_good_certificate() {
     }
 }
 
-fn ask_with(runtime: &Runtime, url: &str, token: &str) -> String {
+fn ask_with(runtime: &Runtime, url: &str, (name, value): (&str, &str)) -> String {
     runtime.block_on(async {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let answer = client.request(Method::GET, url).bearer_auth(token).send().await.unwrap();
+        let answer = client.request(Method::GET, url).header(name, value).send().await.unwrap();
         answer.text().await.unwrap()
     })
 }
