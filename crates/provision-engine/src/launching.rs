@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
+use doors::launch::distributions::DistributionList;
 use doors::launch::inventory::wire::{InventoryInstance, Termination};
 use doors::launch::{BASE, wire};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
@@ -158,6 +159,11 @@ impl Door {
 
     pub(crate) async fn images(&self, query: &[(&str, String)]) -> Answered<Page<Image>> {
         self.list("images", query).await
+    }
+
+    /// What the caller may build.
+    pub(crate) async fn distributions(&self) -> Answered<DistributionList> {
+        self.call(self.request(Method::GET, &["distributions"])?).await
     }
 
     /// The instances of some launches, and the number of the last of these if there are more.

@@ -16,6 +16,8 @@ pub(crate) struct Requester {
     pub(crate) org: String,
     /// Nobody, where a program calls for an organisation.
     pub(crate) user: Option<String>,
+    /// Whether it may have RHEL. Where the header does not say, an account number stands for a subscription.
+    pub(crate) is_entitled: bool,
 }
 
 impl Requester {
@@ -33,7 +35,12 @@ impl Requester {
         let org = text("/org_id").or_else(|| text("/internal/org_id"));
         let org = org.ok_or("the header x-rh-identity has no org_id")?;
         let user = text("/user/username").or_else(|| text("/service_account/username"));
-        Ok(Requester { org: org.to_owned(), user: user.map(str::to_owned) })
+        let has_account = text("/account_number").is_some();
+        let is_entitled = match &document["entitlements"]["rhel"] {
+            Value::Null => has_account,
+            rhel => rhel["is_entitled"] == true,
+        };
+        Ok(Requester { org: org.to_owned(), user: user.map(str::to_owned), is_entitled })
     }
 }
 

@@ -59,7 +59,7 @@ fn image(name: &str, draft: &Draft) -> Option<Flaw> {
         "distribution" => {
             let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
             let is_wrong = text.is_empty() || text.len() > 64 || !text.chars().all(is_plain);
-            says(builds && is_wrong, "Name a distribution.", Some("Such as rhel-9 or fedora-42."))
+            says(builds && is_wrong, "Name a distribution.", Some("Such as rhel-9.6 or centos-9."))
         }
         "image_name" => {
             says(builds && text.chars().count() > 100, "It must have at most 100 characters.", None)

@@ -36,9 +36,11 @@ const NAMES: [&str; 26] = [
     "detach",
     "partial",
 ];
+/// What a new draft builds, where the caller may have it.
+pub(crate) const DISTRIBUTION: &str = "rhel-9";
 /// What the fields of a new draft hold.
 const DEFAULTS: [(&str, &str); 8] = [
-    ("distribution", "rhel-9"),
+    ("distribution", DISTRIBUTION),
     ("architecture", "x86_64"),
     ("region", "us-east-1"),
     ("amount", "1"),

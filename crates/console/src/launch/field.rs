@@ -46,7 +46,7 @@ pub(crate) struct Field {
     value: String,
     hint: &'static str,
     kind: &'static str,
-    list: &'static [&'static str],
+    list: Vec<String>,
     rows: u32,
     is_live: bool,
     drops: bool,
@@ -63,7 +63,7 @@ impl Field {
             value: value.to_owned(),
             hint: "",
             kind: "text",
-            list: &[],
+            list: Vec::new(),
             rows: 0,
             is_live: false,
             drops: false,
@@ -76,8 +76,8 @@ impl Field {
     }
 
     /// What may be chosen beside what may be typed.
-    pub(crate) fn list(self, list: &'static [&'static str]) -> Field {
-        Field { list, ..self }
+    pub(crate) fn list<T: ToString>(self, list: &[T]) -> Field {
+        Field { list: list.iter().map(T::to_string).collect(), ..self }
     }
 
     /// With several lines.

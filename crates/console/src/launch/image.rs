@@ -1,29 +1,17 @@
 //! The first page: an image that is there, or one that is built.
 
 use askama::Template;
+use doors::launch::distributions::DistributionList;
 use doors::launch::images::{Image, ImageList};
 
-use super::draft::User;
+use super::draft::{DISTRIBUTION as PRESET, User};
+use super::field::Field;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
 use crate::frame::Frame;
 use crate::trouble::Trouble;
 
 const SHOWN: usize = 50;
-pub(crate) const DISTRIBUTIONS: &[&str] = &[
-    "rhel-10",
-    "rhel-96",
-    "rhel-95",
-    "rhel-94",
-    "rhel-9",
-    "rhel-810",
-    "rhel-8",
-    "centos-10",
-    "centos-9",
-    "fedora-43",
-    "fedora-42",
-    "fedora-41",
-];
 
 #[derive(Template)]
 #[template(path = "launch/image.html")]
@@ -33,6 +21,8 @@ pub(crate) struct ImagePage {
     images: Vec<Image>,
     /// Why there are none to choose from.
     missing: Option<String>,
+    /// What can be built, as far as the Image Builder says so.
+    distributions: Vec<String>,
     /// Those that are there, and room for one more.
     users: Vec<User>,
 }
@@ -47,10 +37,26 @@ impl ImagePage {
         if wizard.draft.get("image").is_empty() {
             wizard.draft.set("image", if images.is_empty() { "build" } else { "ready" });
         }
+        let distributions = buildable(api).await;
+        let is_preset = wizard.draft.is("distribution", PRESET);
+        let is_offered = distributions.iter().any(|name| name == PRESET);
+        if let Some(first) = distributions.first().filter(|_| is_preset && !is_offered) {
+            wizard.draft.set("distribution", first);
+        }
         let mut users = wizard.draft.users.clone();
         users.push(User::default());
-        Ok(ImagePage { frame, wizard, images, missing, users })
+        Ok(ImagePage { frame, wizard, images, missing, distributions, users })
     }
+
+    fn distribution(&self) -> Field {
+        self.wizard.field("distribution", "Distribution").list(&self.distributions).live()
+    }
+}
+
+/// Without an answer any name can be typed, and the launch itself is checked.
+async fn buildable(api: &Api) -> Vec<String> {
+    let all: Result<DistributionList, Trouble> = api.get(&format!("{LAUNCH}/distributions")).await;
+    all.map(|all| all.data.into_iter().map(|one| one.name).collect()).unwrap_or_default()
 }
 
 /// Images that can be launched in AWS: those that are finished, and those that will be.

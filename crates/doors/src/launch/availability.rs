@@ -16,7 +16,7 @@ use crate::audit::about;
 ///
 /// The answer comes before the look. Who asks while one is under way has asked for that one.
 #[utoipa::path(
-    post, path = "/availability_status/sources", tag = "sources", operation_id = "check_source",
+    post, path = "/availability_status/sources", tag = "sources", operation_id = "availabilityStatus",
     request_body = wire::Availability,
     responses(
         (status = OK, description = "It will be looked at."),

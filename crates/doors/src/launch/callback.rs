@@ -30,6 +30,13 @@ pub struct ImageReady {
     pub compose_id: Uuid,
 }
 
+/// A launch whose image may be ready. The signature covers it, so that it is of no use for another launch.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct LaunchImageReady {
+    /// The launch that the path names.
+    pub launch_id: Uuid,
+}
+
 /// Says that a build came to an end, to all launches that wait for it.
 #[utoipa::path(
     post, path = "/image-ready", tag = "launches", operation_id = "image_ready",
@@ -48,12 +55,13 @@ pub(in crate::launch) async fn image_ready(
     heard(hints::compose_ready(&desk.hall.engine, ready.compose_id, None).await)
 }
 
-/// The same for one launch.
+/// The same for one launch, which the signed body names as well as the path.
 #[utoipa::path(
     post, path = "/launches/{id}/image-ready", tag = "launches", operation_id = "launch_image_ready",
     params(("id" = Uuid, Path, description = "The id of the launch."),
            ("Provision-Engine-Timestamp" = i64, Header, description = "Seconds since 1970."),
            ("Provision-Engine-Signature" = String, Header, description = "As for `/image-ready`.")),
+    request_body = LaunchImageReady,
     responses((status = ACCEPTED, description = "It looks now."))
 )]
 pub(in crate::launch) async fn launch_image_ready(
@@ -61,8 +69,12 @@ pub(in crate::launch) async fn launch_image_ready(
     Name(name): Name,
     request: Request,
 ) -> Result<StatusCode, Refused> {
-    signed(&desk, request).await?;
+    let body = signed(&desk, request).await?;
+    let ready: LaunchImageReady = parse(&body)?;
     let launch = Uuid::try_parse(&name).map_err(|_| Refused::not_found("launch"))?;
+    if ready.launch_id != launch {
+        return Err(Refused::invalid("launch_id", "it names another launch than the path"));
+    }
     heard(hints::image_ready(&desk.hall.engine, launch).await)
 }
 

@@ -15,7 +15,7 @@ use super::envelope::Envelope;
 use super::identify::identify;
 use super::principal::TenantPrincipal;
 use super::refused::Refused;
-use super::rights::{Needs, RESERVATION, Right, allowed, provider_in, right};
+use super::rights::{Needs, RESERVATION, Right, allowed, names_no_provider, provider_in, right};
 use super::{BASE, Counter, Desk};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
@@ -29,13 +29,14 @@ pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next
 async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let matched = parts.extensions.get::<MatchedPath>().cloned();
-    let Some(path) = matched.as_ref().and_then(|path| path.as_str().strip_prefix(BASE)) else {
-        return Refused::no_such_path().into_response();
+    let matched = matched.as_ref().and_then(|path| path.as_str().strip_prefix(BASE));
+    let Some(path) = matched.map(|path| path.strip_suffix('/').unwrap_or(path)) else {
+        return nothing_at(parts.uri.path()).into_response();
     };
     let Some(right) = right(&parts.method, path) else {
-        let allowed = allowed(path);
-        let nothing =
-            if allowed.is_empty() { Refused::no_such_path() } else { Refused::method_not_allowed(&allowed) };
+        let (allowed, at) = (allowed(path), parts.uri.path());
+        let is_other_method = !allowed.is_empty() && !names_no_provider(at);
+        let nothing = if is_other_method { Refused::method_not_allowed(&allowed) } else { nothing_at(at) };
         return nothing.into_response();
     };
     if !matches!(right.needs, Needs::Nothing | Needs::Signature) {
@@ -55,6 +56,14 @@ async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
     };
     let deed = parts.extensions.get::<TenantPrincipal>().map(|principal| deed(action, principal, &parts));
     carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next).await
+}
+
+fn nothing_at(path: &str) -> Refused {
+    if names_no_provider(path) {
+        Refused::invalid("type", "it must be aws, azure, gcp or noop")
+    } else {
+        Refused::no_such_path()
+    }
 }
 
 fn check(principal: &TenantPrincipal, right: &Right, path: &str) -> Result<(), Refused> {

@@ -52,7 +52,7 @@ impl Envelope {
 
     fn body(&self, inner: Inner, build: &BuildInfo) -> wire::Error {
         wire::Error {
-            msg: inner.title().to_owned(),
+            msg: inner.sentence(),
             trace_id: self.trace_id.clone(),
             edge_id: self.edge_id.clone(),
             error: inner.cause,

@@ -1,4 +1,4 @@
-//! `GET /feature/{flag}`
+//! `GET /feature/{FLAG}`
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,8 +13,8 @@ const PREFIX: &str = "provisioning.";
 ///
 /// Clients ask before they show it.
 #[utoipa::path(
-    get, path = "/feature/{flag}", tag = "service", operation_id = "feature",
-    params(("flag" = String, Path, description = "Its name, which begins with `provisioning.`.")),
+    get, path = "/feature/{FLAG}", tag = "service", operation_id = "feature",
+    params(("FLAG" = String, Path, description = "Its name, which begins with `provisioning.`.")),
     responses(
         (status = OK, description = "It is on."),
         (status = UNAUTHORIZED, body = super::wire::Error, description = "It is off: `feature_off`."),

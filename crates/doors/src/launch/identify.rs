@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use engine::{AuditRow, Organisation, Proof, Role};
 use tracing::{debug, warn};
-use workflows::launch::identity::{self, IdentityError};
+use workflows::launch::identity::{CallerIdentity, IdentityError};
 
 use super::Counter;
 use super::permissions::granted;
@@ -72,8 +72,8 @@ impl Peers {
 }
 
 pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrincipal, Stranger> {
-    let principal = match parts.extensions.get::<Principal>() {
-        Some(principal) => principal.clone(),
+    let (principal, identity) = match parts.extensions.get::<Principal>() {
+        Some(principal) => (principal.clone(), None),
         None => authenticate(desk, parts).await?,
     };
     let org = chosen(&parts.headers, &principal, &desk.door.default_org)?;
@@ -81,10 +81,13 @@ pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrin
         let cause = format!("{} may do nothing at this door", principal.name);
         return Err(Refused::forbidden(cause).hint("use a token with the role launcher").into());
     }
-    Ok(TenantPrincipal::new(principal, org))
+    Ok(TenantPrincipal::new(principal, org, identity))
 }
 
-async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Principal, Stranger> {
+/// The principal, and the header that proved it.
+type Proven = (Principal, Option<CallerIdentity>);
+
+async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Proven, Stranger> {
     let headers = &parts.headers;
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip());
     let is_trusted = peer.is_some_and(|peer| desk.door.trusted_proxies.has(peer));
@@ -105,18 +108,18 @@ async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Principal, Strang
             return Err(Refused::unauthenticated(cause, true).into());
         }
     };
-    let found = principal_of(&desk.hall, token).await;
+    let found = principal_of(&desk.hall, token).await.map(|principal| (principal, None));
     found.map_err(|denied| match denied {
         Denied::Refused(why) => Refused::unauthenticated(&why, true).into(),
         Denied::Unavailable(error) => Refused::from(error).into(),
     })
 }
 
-async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Stranger> {
+async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Proven, Stranger> {
     let mut values = headers.get_all(X_RH_IDENTITY).iter();
     let value = values.next().ok_or(IdentityError::Missing)?;
     let value = value.to_str().ok().filter(|_| values.next().is_none()).ok_or(IdentityError::NotBase64)?;
-    let who = identity::parse(value)?;
+    let (identity, who) = CallerIdentity::forwarded(value)?;
     let org = who.org.filter(|org| is_organisation(org)).ok_or(IdentityError::NoOrg)?;
     let subject = Subject {
         name: who.user.unwrap_or(who.kind),
@@ -126,7 +129,7 @@ async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Principal, Str
         platform: None,
         permissions: Some(granted(desk, value).await?.to_vec()),
     };
-    Ok(Principal::of(Proof::Header, subject))
+    Ok((Principal::of(Proof::Header, subject), Some(identity)))
 }
 
 /// Somebody may want to pass for somebody else: once for each of them there is a row that says so.

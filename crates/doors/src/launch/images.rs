@@ -77,8 +77,9 @@ impl From<ImageItem> for Image {
 /// Lists the images of the organisation, newest first, with what was launched from them.
 #[utoipa::path(
     get, path = "/images", tag = "images", operation_id = "list_images",
-    params(("limit" = Option<u32>, Query, maximum = 100, description = "100 without it."),
-           ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning.")),
+    params(("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "100 without it."),
+           ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning.")),
     responses((status = OK, body = ImageList, description = "A page of images."))
 )]
 pub(in crate::launch) async fn list_images(
@@ -87,8 +88,9 @@ pub(in crate::launch) async fn list_images(
     paging: Paging,
 ) -> Result<Json<ImageList>, Refused> {
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);
-    let (who, limit) = (&principal.requester, paging.limit.min(images::LIMIT_MAX));
-    let page = images::page(launches, engine, who, limit, paging.offset).await?;
+    let (who, paging) = (&principal.requester, paging.at_most(images::LIMIT_MAX));
+    let identity = principal.identity.as_ref();
+    let page = images::page(launches, engine, who, identity, paging.limit, paging.offset).await?;
     let metadata = paging.metadata(page.total);
     Ok(Json(ImageList { data: page.images.into_iter().map(Image::from).collect(), metadata }))
 }

@@ -1,4 +1,4 @@
-//! `GET /instance_types/{provider}` and `POST /instance_types/{provider}/refresh`
+//! `GET /instance_types/{PROVIDER}` and `POST /instance_types/{PROVIDER}/refresh`
 
 use std::time::Duration;
 
@@ -22,9 +22,9 @@ const MAX_AGE: Duration = Duration::from_hours(4);
 ///
 /// Larger ones than our images need are supported; others may be launched nevertheless.
 #[utoipa::path(
-    get, path = "/instance_types/{provider}", tag = "catalogue", operation_id = "instance_types",
+    get, path = "/instance_types/{PROVIDER}", tag = "catalogue", operation_id = "getInstanceTypeListAll",
     params(
-        ("provider" = String, Path, description = "`aws`, `azure` or `gcp`."),
+        ("PROVIDER" = String, Path, description = "`aws`, `azure` or `gcp`."),
         ("region" = String, Query, description = "A region, a location of Azure, or a zone of GCP."),
         ("zone" = Option<String>, Query, description = "Only those of this zone."),
         ("supported" = Option<bool>, Query, description = "Only those on which our images are known to run, or the others."),
@@ -66,9 +66,9 @@ pub(super) async fn instance_types(
 
 /// Takes over the instance types that an account can have in a region, for everybody.
 #[utoipa::path(
-    post, path = "/instance_types/{provider}/refresh", tag = "catalogue", operation_id = "refresh_instance_types",
+    post, path = "/instance_types/{PROVIDER}/refresh", tag = "catalogue", operation_id = "refresh_instance_types",
     params(
-        ("provider" = String, Path, description = "`aws`, `azure` or `gcp`."),
+        ("PROVIDER" = String, Path, description = "`aws`, `azure` or `gcp`."),
         ("source_id" = String, Query, description = "The account that is asked."),
         ("region" = String, Query, description = "The region."),
     ),

@@ -120,7 +120,7 @@ fn complete(operation: &mut Operation, right: &Right) {
         ]);
     }
     for (status, description) in refusals {
-        let content = Content::new(Some(Ref::from_schema_name("Error")));
+        let content = Content::new(Some(Ref::from_schema_name("v1.ResponseError")));
         let response = ResponseBuilder::new().description(description).content("application/json", content);
         operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
     }

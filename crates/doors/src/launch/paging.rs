@@ -50,6 +50,12 @@ impl Paging {
         }
     }
 
+    /// The same for a list whose pages are shorter.
+    #[must_use]
+    pub(super) fn at_most(self, limit: u32) -> Paging {
+        Paging { limit: self.limit.min(limit), ..self }
+    }
+
     pub(super) fn metadata(&self, total: u64) -> wire::Metadata {
         let next = u64::from(self.offset) + u64::from(self.limit);
         let previous = u64::from(self.offset.saturating_sub(self.limit));

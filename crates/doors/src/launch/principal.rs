@@ -3,6 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use engine::Proof;
+use workflows::launch::identity::CallerIdentity;
 use workflows::launch::params::Requester;
 
 use super::Desk;
@@ -14,12 +15,18 @@ use crate::principal::{Principal, permission};
 pub(super) struct TenantPrincipal {
     pub(super) requester: Requester,
     pub(super) principal: Principal,
+    /// The header that proved it, to be handed on to the Image Builder.
+    pub(super) identity: Option<CallerIdentity>,
 }
 
 impl TenantPrincipal {
-    pub(super) fn new(principal: Principal, org: String) -> TenantPrincipal {
+    pub(super) fn new(
+        principal: Principal,
+        org: String,
+        identity: Option<CallerIdentity>,
+    ) -> TenantPrincipal {
         let (account, user) = (principal.account.clone(), principal.name.clone());
-        TenantPrincipal { requester: Requester { org, account, user }, principal }
+        TenantPrincipal { requester: Requester { org, account, user }, principal, identity }
     }
 
     pub(super) fn may(&self, resource: &str, verb: Verb) -> bool {

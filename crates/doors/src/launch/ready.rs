@@ -66,7 +66,7 @@ impl Probe for SourcesApi {
 #[async_trait]
 impl Probe for ImageBuilder {
     async fn ready(&self, who: &Requester) -> Result<(), String> {
-        ImageBuilder::ready(self, &who.caller()).await.map_err(|error| error.to_string())
+        ImageBuilder::ready(self, &(&who.caller()).into()).await.map_err(|error| error.to_string())
     }
 }
 
@@ -86,8 +86,8 @@ pub(super) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Refuse
 
 /// Whether a service answers that launches need.
 #[utoipa::path(
-    get, path = "/ready/{service}", tag = "service", operation_id = "ready_service",
-    params(("service" = String, Path, description = "`rbac`, `sources` or `image_builder`.")),
+    get, path = "/ready/{SRV}", tag = "service", operation_id = "ready_service",
+    params(("SRV" = String, Path, description = "`rbac`, `sources` or `image_builder`.")),
     responses((status = OK, description = "It does."))
 )]
 pub(super) async fn ready_service(

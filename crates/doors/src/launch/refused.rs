@@ -1,5 +1,5 @@
-//! Why something is not done, in the form that clients of the hosted service know. `msg` says it in one word,
-//! `error` says what it is, and neither says what is inside.
+//! Why something is not done, in the form that clients of the hosted service know. `msg` says what is wrong and what to
+//! do, `error` says what is wrong, and neither says what is inside.
 
 use std::time::Duration;
 
@@ -143,25 +143,11 @@ impl Refused {
 }
 
 impl Inner {
-    /// The whole class of it in a word or two.
-    pub(super) fn title(&self) -> &'static str {
-        match self.status.as_u16() {
-            400 => "Bad request",
-            401 => "Not authenticated",
-            403 => "Forbidden",
-            404 => "Not found",
-            405 => "Method not allowed",
-            408 => "Body too slow",
-            409 => "Conflict",
-            413 => "Body too large",
-            415 => "Not JSON",
-            422 => "Not valid",
-            429 => "Too many requests",
-            501 => "Not offered",
-            502 => "Other service failed",
-            503 => "Not available now",
-            504 => "Not in time",
-            _ => "Internal error",
+    /// What is wrong, and what can be done about it.
+    pub(super) fn sentence(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.cause),
+            None => self.cause.clone(),
         }
     }
 }

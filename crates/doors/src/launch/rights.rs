@@ -52,9 +52,10 @@ impl Verb {
 /// What launches are called where permissions are granted.
 pub(super) const RESERVATION: &str = "reservation";
 
-pub static RIGHTS: [Right; 41] = {
+pub static RIGHTS: [Right; 49] = {
     use Needs::{Identity, Nothing};
     const LAUNCH: Needs = Needs::MayLaunch(Verb::Read);
+    const LAUNCH_WRITE: Needs = Needs::MayLaunch(Verb::Write);
     const CONTROL: Needs = Needs::MayLaunch(Verb::Control);
     const SOURCE: Needs = Needs::May("source", Verb::Read);
     const SOURCE_WRITE: Needs = Needs::May("source", Verb::Write);
@@ -66,27 +67,33 @@ pub static RIGHTS: [Right; 41] = {
         Right { method: Method::OPTIONS, path: "/azure_offering_template", needs: Nothing, action: None },
         look("/sources", SOURCE),
         change(Method::POST, "/sources", SOURCE_WRITE, "source.create"),
-        look("/sources/{id}", SOURCE),
-        change(Method::DELETE, "/sources/{id}", SOURCE_WRITE, "source.delete"),
-        look("/sources/{id}/status", SOURCE),
-        look("/sources/{id}/launch_templates", SOURCE),
-        look("/sources/{id}/upload_info", SOURCE),
-        look("/sources/{id}/validate_permissions", SOURCE),
+        look("/sources/{ID}", SOURCE),
+        change(Method::DELETE, "/sources/{ID}", SOURCE_WRITE, "source.delete"),
+        look("/sources/{ID}/status", SOURCE),
+        look("/sources/{ID}/launch_templates", SOURCE),
+        look("/sources/{ID}/upload_info", SOURCE),
+        look("/sources/{ID}/validate_permissions", SOURCE),
         change(Method::POST, "/availability_status/sources", Identity, "source.check"),
         look("/pubkeys", PUBKEY),
         change(Method::POST, "/pubkeys", PUBKEY_WRITE, "pubkey.create"),
-        look("/pubkeys/{id}", PUBKEY),
-        change(Method::DELETE, "/pubkeys/{id}", PUBKEY_WRITE, "pubkey.delete"),
-        look("/instance_types/{provider}", Identity),
+        look("/pubkeys/{ID}", PUBKEY),
+        change(Method::DELETE, "/pubkeys/{ID}", PUBKEY_WRITE, "pubkey.delete"),
+        look("/instance_types/{PROVIDER}", Identity),
         look("/reservations", LAUNCH),
-        change(Method::POST, "/reservations/{type}", Needs::MayLaunch(Verb::Write), "launch.create"),
-        look("/reservations/{type}", LAUNCH),
-        look("/reservations/{type}/{id}", LAUNCH),
+        look("/reservations/{ID}", LAUNCH),
+        change(Method::POST, "/reservations/aws", LAUNCH_WRITE, "launch.create"),
+        look("/reservations/aws/{ID}", LAUNCH),
+        change(Method::POST, "/reservations/azure", LAUNCH_WRITE, "launch.create"),
+        look("/reservations/azure/{ID}", LAUNCH),
+        change(Method::POST, "/reservations/gcp", LAUNCH_WRITE, "launch.create"),
+        look("/reservations/gcp/{ID}", LAUNCH),
+        change(Method::POST, "/reservations/noop", LAUNCH_WRITE, "launch.create"),
+        look("/reservations/noop/{ID}", LAUNCH),
         look("/launches", LAUNCH),
-        change(Method::POST, "/launches", Needs::MayLaunch(Verb::Write), "launch.create"),
+        change(Method::POST, "/launches", LAUNCH_WRITE, "launch.create"),
         look("/launches/{id}", LAUNCH),
         look("/launches/{id}/events", LAUNCH),
-        change(Method::POST, "/launches/{id}/parameters", Needs::MayLaunch(Verb::Write), "launch.parameters"),
+        change(Method::POST, "/launches/{id}/parameters", LAUNCH_WRITE, "launch.parameters"),
         change(Method::POST, "/launches/{id}/cancel", CONTROL, "launch.cancel"),
         change(Method::POST, "/launches/{id}/retry", CONTROL, "launch.retry"),
         change(Method::POST, "/launches/{id}/cleanup", CONTROL, "launch.cleanup"),
@@ -98,15 +105,17 @@ pub static RIGHTS: [Right; 41] = {
         look("/inventory/{id}", Needs::May("inventory", Verb::Read)),
         change(Method::DELETE, "/inventory/{id}", CONTROL, "instance.terminate"),
         look("/images", Needs::May("image", Verb::Read)),
+        look("/distributions", Needs::May("image", Verb::Read)),
+        look("/distributions/{name}/architectures", Needs::May("image", Verb::Read)),
         change(
             Method::POST,
-            "/instance_types/{provider}/refresh",
+            "/instance_types/{PROVIDER}/refresh",
             Needs::OursMay("instance_type", Verb::Write),
             "instance_types.refresh",
         ),
         look("/ready", Identity),
-        look("/ready/{service}", Identity),
-        look("/feature/{flag}", Identity),
+        look("/ready/{SRV}", Identity),
+        look("/feature/{FLAG}", Identity),
     ]
 };
 
@@ -132,9 +141,19 @@ pub(super) fn allowed(path: &str) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The provider that a path names. Somebody else refuses what is none.
+/// The provider that a path names.
 pub(super) fn provider_in(path: &str) -> Option<ProviderKind> {
-    path.strip_prefix("/reservations/")?.split('/').next()?.parse().ok()
+    reservation_type(path)?.parse().ok()
+}
+
+/// A path with a provider that does not exist. Clients of the hosted service get 400 for it, and not 404.
+pub(super) fn names_no_provider(path: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    reservation_type(path).is_some_and(|text| !is_number(text) && text.parse::<ProviderKind>().is_err())
+}
+
+fn reservation_type(path: &str) -> Option<&str> {
+    path.strip_prefix("/reservations/")?.split('/').next()
 }
 
 #[cfg(test)]

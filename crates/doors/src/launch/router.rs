@@ -9,20 +9,21 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use tower_http::catch_panic::CatchPanicLayer;
 use tracing::error;
-use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
 use super::refused::Refused;
 use super::{
-    BASE, Counter, Desk, availability, azure_offering, callback, enter, feature, identify, images,
-    instance_types, inventory, launches, openapi, permissions, pubkeys, ready, reservations, sources,
+    BASE, Counter, Desk, availability, azure_offering, callback, distributions, enter, feature, identify,
+    images, instance_types, inventory, launches, openapi, pages, permissions, pubkeys, ready, reservations,
+    sources,
 };
 use crate::hall::Shared;
 
 /// `None` where nobody offers launches.
 pub(crate) fn router(hall: &Shared) -> Option<Router> {
     let door = hall.launch.clone()?;
-    let limit = door.body_limit_bytes;
+    let (limit, pages) = (door.body_limit_bytes, pages::routes(&door.build));
     let desk = Arc::new(Counter {
         hall: Shared::clone(hall),
         door,
@@ -36,44 +37,65 @@ pub(crate) fn router(hall: &Shared) -> Option<Router> {
         .layer(CatchPanicLayer::custom(broken))
         .layer(from_fn_with_state(Arc::clone(&desk), enter::enter))
         .with_state(desk);
-    Some(Router::new().nest(BASE, routes))
+    Some(Router::new().nest(BASE, routes).merge(pages))
 }
 
 pub(super) fn routes() -> OpenApiRouter<Desk> {
-    OpenApiRouter::new()
-        .routes(routes!(openapi::openapi_json))
-        .routes(routes!(azure_offering::offering_template, azure_offering::offering_template_options))
-        .routes(routes!(sources::list::list_sources, sources::create::create_source))
-        .routes(routes!(sources::get::get_source, sources::delete::delete_source))
-        .routes(routes!(sources::status::source_status))
-        .routes(routes!(sources::launch_templates::launch_templates))
-        .routes(routes!(sources::upload_info::upload_info))
-        .routes(routes!(sources::validate_permissions::validate_permissions))
-        .routes(routes!(availability::check_source))
-        .routes(routes!(pubkeys::list::list_pubkeys, pubkeys::create::create_pubkey))
-        .routes(routes!(pubkeys::get::get_pubkey, pubkeys::delete::delete_pubkey))
-        .routes(routes!(instance_types::instance_types))
-        .routes(routes!(instance_types::refresh_instance_types))
-        .routes(routes!(reservations::list::list_reservations))
-        .routes(routes!(reservations::create::create_reservation, reservations::get::get_reservation))
-        .routes(routes!(reservations::typed::get_provider_reservation))
-        .routes(routes!(launches::list::list_launches, launches::create::create_launch))
-        .routes(routes!(launches::get::get_launch))
-        .routes(routes!(launches::events::stream_launch))
-        .routes(routes!(launches::parameters::give_parameters))
-        .routes(routes!(launches::cancel::cancel_launch))
-        .routes(routes!(launches::retry::retry_launch))
-        .routes(routes!(launches::retry::clean_up_launch))
-        .routes(routes!(launches::detach::detach_launch))
-        .routes(routes!(launches::terminate::terminate_launch))
-        .routes(routes!(callback::launch_image_ready))
-        .routes(routes!(callback::image_ready))
-        .routes(routes!(inventory::list::list_inventory))
-        .routes(routes!(inventory::get::get_instance, inventory::terminate::terminate_instance))
-        .routes(routes!(images::list_images))
-        .routes(routes!(ready::ready))
-        .routes(routes!(ready::ready_service))
-        .routes(routes!(feature::feature))
+    let all = [
+        routes!(openapi::openapi_json),
+        routes!(azure_offering::offering_template, azure_offering::offering_template_options),
+        routes!(sources::list::list_sources, sources::create::create_source),
+        routes!(sources::get::get_source, sources::delete::delete_source),
+        routes!(sources::status::source_status),
+        routes!(sources::launch_templates::launch_templates),
+        routes!(sources::upload_info::upload_info),
+        routes!(sources::validate_permissions::validate_permissions),
+        routes!(availability::check_source),
+        routes!(pubkeys::list::list_pubkeys, pubkeys::create::create_pubkey),
+        routes!(pubkeys::get::get_pubkey, pubkeys::delete::delete_pubkey),
+        routes!(instance_types::instance_types),
+        routes!(instance_types::refresh_instance_types),
+        routes!(reservations::list::list_reservations),
+        routes!(reservations::get::get_reservation),
+        routes!(reservations::create::create_aws_reservation),
+        routes!(reservations::typed::get_aws_reservation),
+        routes!(reservations::create::create_azure_reservation),
+        routes!(reservations::typed::get_azure_reservation),
+        routes!(reservations::create::create_gcp_reservation),
+        routes!(reservations::typed::get_gcp_reservation),
+        routes!(reservations::create::create_noop_reservation),
+        routes!(reservations::typed::get_noop_reservation),
+        routes!(launches::list::list_launches, launches::create::create_launch),
+        routes!(launches::get::get_launch),
+        routes!(launches::events::stream_launch),
+        routes!(launches::parameters::give_parameters),
+        routes!(launches::cancel::cancel_launch),
+        routes!(launches::retry::retry_launch),
+        routes!(launches::retry::clean_up_launch),
+        routes!(launches::detach::detach_launch),
+        routes!(launches::terminate::terminate_launch),
+        routes!(callback::launch_image_ready),
+        routes!(callback::image_ready),
+        routes!(inventory::list::list_inventory),
+        routes!(inventory::get::get_instance, inventory::terminate::terminate_instance),
+        routes!(images::list_images),
+        routes!(distributions::list_distributions),
+        routes!(distributions::list_architectures),
+        routes!(ready::ready),
+        routes!(ready::ready_service),
+        routes!(feature::feature),
+    ];
+    all.into_iter().fold(OpenApiRouter::new(), with_and_without_slash)
+}
+
+/// Clients of the hosted service write every path in both ways. The description has it once.
+fn with_and_without_slash(
+    router: OpenApiRouter<Desk>,
+    (schemas, paths, methods): UtoipaMethodRouter<Desk>,
+) -> OpenApiRouter<Desk> {
+    let with_slash: Vec<String> = paths.paths.keys().map(|path| format!("{path}/")).collect();
+    let router = with_slash.iter().fold(router, |router, path| router.route(path, methods.clone()));
+    router.routes((schemas, paths, methods))
 }
 
 /// What a panic says is for the log alone.

@@ -8,10 +8,10 @@ use workflows::launch::{pubkeys, sources, sources_api};
 
 /// Why something was not done.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Error)]
+#[schema(as = v1::ResponseError)]
 pub struct Error {
-    /// In a word or two.
-    #[schema(example = "Bad request")]
+    /// What is wrong and what can be done about it, for people: the console of the hosted service shows nothing else.
+    #[schema(example = "amount: must be 1 to 45")]
     pub msg: String,
     /// The id under which the log has the request.
     pub trace_id: String,
@@ -63,6 +63,7 @@ pub struct Links {
 
 /// A page of sources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::ListSourceResponse)]
 pub struct SourceList {
     pub data: Vec<Source>,
     pub metadata: Metadata,
@@ -70,6 +71,7 @@ pub struct SourceList {
 
 /// An account in a cloud.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::SourceResponse)]
 pub struct Source {
     pub id: String,
     pub name: String,
@@ -79,8 +81,8 @@ pub struct Source {
     pub provider: String,
     /// `available`, `unavailable` and others; empty if nobody has looked.
     pub status: String,
-    /// The same as `provider`, for older clients.
-    #[schema(deprecated)]
+    /// The number of the provider at the Sources API, for older clients.
+    #[schema(deprecated, example = "1")]
     pub source_type_id: String,
 }
 
@@ -92,8 +94,18 @@ impl From<sources_api::Source> for Source {
             uid: source.uid.unwrap_or_default(),
             provider: source.provider.to_string(),
             status: source.status.unwrap_or_default(),
-            source_type_id: source.provider.to_string(),
+            source_type_id: source.type_id.unwrap_or_else(|| type_id(source.provider).to_owned()),
         }
+    }
+}
+
+/// The number of a source that is kept here, as the hosted service counts them.
+fn type_id(provider: ProviderKind) -> &'static str {
+    match provider {
+        ProviderKind::Aws => "1",
+        ProviderKind::Azure => "2",
+        ProviderKind::Gcp => "3",
+        ProviderKind::Noop => "",
     }
 }
 
@@ -117,6 +129,7 @@ pub struct NewSource {
 
 /// Whom an image is to be shared with; the others are null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::SourceUploadInfoResponse)]
 pub struct UploadInfo {
     pub provider: String,
     pub aws: Option<AwsAccount>,
@@ -158,12 +171,14 @@ impl From<sources::UploadInfo> for UploadInfo {
 
 /// A page of launch templates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::ListLaunchTemplateResponse)]
 pub struct TemplateList {
     pub data: Vec<Template>,
     pub metadata: TokenMetadata,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::LaunchTemplatesResponse)]
 pub struct Template {
     pub id: String,
     pub name: String,
@@ -171,11 +186,13 @@ pub struct Template {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenMetadata {
-    pub links: NextLink,
+    pub links: TokenLinks,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct NextLink {
+pub struct TokenLinks {
+    /// Always empty: a cloud has no way back.
+    pub previous: String,
     /// Empty on the last page.
     pub next: String,
 }
@@ -193,18 +210,21 @@ pub struct Validity {
 /// A source to be looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
+#[schema(as = v1::AvailabilityStatusRequest)]
 pub struct Availability {
     pub source_id: String,
 }
 
 /// A page of public keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::ListPubkeyResponse)]
 pub struct PubkeyList {
     pub data: Vec<Pubkey>,
     pub metadata: Metadata,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::PubkeyResponse)]
 pub struct Pubkey {
     pub id: i64,
     pub name: String,
@@ -229,6 +249,7 @@ impl From<pubkeys::Pubkey> for Pubkey {
 /// A public key to be kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
+#[schema(as = v1::PubkeyRequest)]
 pub struct NewPubkey {
     pub name: String,
     /// One line of OpenSSH: type, base64 and, if there is one, a comment.
@@ -249,11 +270,13 @@ pub struct Refreshed {
 
 /// The instance types of one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::ListInstaceTypeResponse)]
 pub struct InstanceTypes {
     pub data: Vec<InstanceType>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::InstanceTypeResponse)]
 pub struct InstanceType {
     #[schema(example = "t3.small")]
     pub name: String,

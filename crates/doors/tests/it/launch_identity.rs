@@ -1,5 +1,6 @@
 //! How callers of the launch door show who they are.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -7,8 +8,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::{AccessStore, Role};
 use serde_json::{Value, json};
+use workflows::launch::Launches;
+use workflows::launch::builder_identity::ServiceIdentities;
 
-use crate::launch_world::{ORG, PROXY, STRANGER, identity, launch_world};
+use crate::launch_world::{ORG, PROXY, STRANGER, identity, launch_world, launch_world_with};
+use crate::world::settings;
 
 #[tokio::test]
 async fn a_forged_header_is_written_down_once_for_each_peer_and_never_believed() {
@@ -97,4 +101,43 @@ async fn permissions_are_remembered_for_one_principal_and_trouble_is_not() {
     get("ann").await.is_ok();
     world.clock.turn(Duration::from_mins(10));
     get("ann").await.is(403, "forbidden");
+}
+
+/// A build of RHEL, with parameters.
+fn rhel() -> Value {
+    let upload = json!({"type": "aws", "options": {"share_with_accounts": ["123456789012"]}});
+    let request = json!({"architecture": "x86_64", "image_type": "aws", "upload_request": upload});
+    let build = json!({"distribution": "rhel-9.6", "image_requests": [request]});
+    json!({"provider": "aws", "image": {"build": build}})
+}
+
+#[tokio::test]
+async fn the_image_builder_sees_the_header_of_the_caller_and_no_other() {
+    let world = launch_world_with(settings(), |door| {
+        let identities = ServiceIdentities::of_sandbox("elsewhere");
+        door.launches = Arc::new(Launches { identities, ..(*door.launches).clone() });
+    })
+    .await;
+    world.rbac.grant("ann", &["provisioning:*:*"]);
+    let header = |entitlements: Value| {
+        let user = json!({"username": "ann", "email": "ann@example"});
+        let identity = json!({"type": "User", "org_id": ORG, "user": user, "auth_type": "jwt-auth"});
+        STANDARD.encode(json!({"identity": identity, "entitlements": entitlements}).to_string())
+    };
+    let ask = |header: &str| {
+        world.knock("POST", "/launches").from(PROXY).header("x-rh-identity", header).json(&rhel())
+    };
+    let entitled = header(json!({"rhel": {"is_entitled": true}, "smart_management": {"is_entitled": false}}));
+    assert_eq!(ask(&entitled).send().await.status, 202);
+    let seen = world.look("/image-builder/calls").await;
+    assert_eq!(seen["identities"], json!([entitled]), "the header goes on unchanged");
+
+    let without = ask(&header(json!({}))).send().await;
+    without.is(400, "invalid_request");
+    let by_token = world.post("/launches", &rhel()).await;
+    let refused = by_token.is(403, "no_service_identity");
+    assert!(refused.json["msg"].as_str().unwrap().contains("launch.service_identities"), "{}", refused.text);
+    let admin = world.knock("POST", "/launches").bearer(world.token(Role::Admin));
+    let other = admin.header("x-org-id", "elsewhere").json(&rhel()).send().await;
+    assert_eq!(other.status, 202, "{}", other.text);
 }

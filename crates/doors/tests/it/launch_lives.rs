@@ -230,12 +230,19 @@ async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
         knock.header("content-type", "application/json").body(body.to_owned()).send().await
     };
     let path = format!("/launches/{id}/image-ready");
-    call(&path, now, "another secret of thirty-two chars", "{}").await.is(401, "bad_signature");
-    call(&path, now - 301, SECRET, "{}").await.is(401, "bad_signature");
+    let named = |launch: &str| json!({"launch_id": launch}).to_string();
+    call(&path, now, "another secret of thirty-two chars", &named(&id)).await.is(401, "bad_signature");
+    call(&path, now - 301, SECRET, &named(&id)).await.is(401, "bad_signature");
+    // What was signed for one launch, or for a build, is of no use for another launch.
+    let other = "00000000-0000-7000-8000-000000000000";
+    for (body, code) in [(named(other), "invalid_parameter"), ("{}".to_owned(), "invalid_body")] {
+        assert_eq!(call(&path, now, SECRET, &body).await.is(400, code).status, 400);
+    }
     world.knock("POST", &path).send().await.is(401, "bad_signature");
     // Early, twice, and about a launch that does not exist: nobody learns anything, and nothing happens.
-    for early in [path.as_str(), &path, "/launches/00000000-0000-7000-8000-000000000000/image-ready"] {
-        assert_eq!(call(early, now, SECRET, "{}").await.status, StatusCode::ACCEPTED.as_u16());
+    for launch in [id.as_str(), &id, other] {
+        let early = call(&format!("/launches/{launch}/image-ready"), now, SECRET, &named(launch)).await;
+        assert_eq!(early.status, StatusCode::ACCEPTED.as_u16());
     }
     let mut state = Value::Null;
     for _ in 0..5000 {

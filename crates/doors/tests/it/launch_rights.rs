@@ -15,10 +15,11 @@ use crate::world::settings;
 fn path(template: &str) -> String {
     template
         .replace("{id}", "987654")
-        .replace("{provider}", "aws")
-        .replace("{type}", "aws")
-        .replace("{service}", "rbac")
-        .replace("{flag}", "provisioning.launch")
+        .replace("{ID}", "987654")
+        .replace("{PROVIDER}", "aws")
+        .replace("{SRV}", "rbac")
+        .replace("{FLAG}", "provisioning.launch")
+        .replace("{name}", "centos-9")
 }
 
 /// All routes but those whose callers prove themselves by a signature, whoever they are.
@@ -48,8 +49,10 @@ fn is_granted(right: &Right, permissions: &[&str]) -> bool {
         Needs::Nothing | Needs::Signature | Needs::Identity => true,
         Needs::May(resource, verb) | Needs::OursMay(resource, verb) => covers(resource, verb),
         Needs::MayLaunch(verb) => {
-            let names_aws = right.path.contains("{type}");
-            covers("reservation", verb) && (!names_aws || covers("reservation.aws", verb))
+            let provider = right.path.strip_prefix("/reservations/").and_then(|path| path.split('/').next());
+            let provider = provider.filter(|provider| !provider.starts_with('{'));
+            let may = |provider: &str| covers(&format!("reservation.{provider}"), verb);
+            covers("reservation", verb) && provider.is_none_or(may)
         }
     }
 }

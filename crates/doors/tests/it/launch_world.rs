@@ -160,6 +160,13 @@ impl LaunchWorld {
         .from(STRANGER)
     }
 
+    /// From a stranger, outside the base path.
+    pub(crate) async fn at_root(&self, path: &str) -> Reply {
+        let mut knock = self.knock("GET", path);
+        knock.request = Request::builder().method("GET").uri(path);
+        knock.send().await
+    }
+
     /// Turns a knob of the sandbox.
     pub(crate) async fn turn(&self, path: &str, body: &Value) {
         self.knob(reqwest::Method::POST, path, body).await;
@@ -175,10 +182,15 @@ impl LaunchWorld {
         assert!(answer.status().is_success(), "{path}: {}", answer.status());
     }
 
+    /// What the sandbox shows.
+    pub(crate) async fn look(&self, path: &str) -> Value {
+        let answer = reqwest::get(format!("{}{path}", self.sandbox.url())).await.unwrap();
+        serde_json::from_str(&answer.text().await.unwrap()).unwrap()
+    }
+
     /// What stands in the far sides, and how much of it.
     pub(crate) async fn standing(&self, kind: &str) -> u64 {
-        let summary = reqwest::get(format!("{}/ledger/summary", self.sandbox.url())).await.unwrap();
-        let summary: Value = serde_json::from_str(&summary.text().await.unwrap()).unwrap();
+        let summary = self.look("/ledger/summary").await;
         summary[kind]["standing"].as_u64().unwrap_or(0)
     }
 

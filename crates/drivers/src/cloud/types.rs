@@ -72,6 +72,14 @@ impl Architecture {
             Architecture::Arm64 => "arm64",
         }
     }
+
+    /// As the Image Builder writes it.
+    pub fn of_builder(self) -> &'static str {
+        match self {
+            Architecture::X86_64 => "x86_64",
+            Architecture::Arm64 => "aarch64",
+        }
+    }
 }
 
 /// An account in a cloud, and how we get in.

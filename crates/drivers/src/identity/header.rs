@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::SecretString;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Requester;
 
@@ -13,7 +13,7 @@ pub const HEADER: &str = "X-Rh-Identity";
 /// Entitlements make it long, but not this long.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Becomes part of the name of a tenant.
-const ORG_CHARS_MAX: usize = 64;
+pub const ORG_CHARS_MAX: usize = 64;
 const NAME_CHARS_MAX: usize = 256;
 /// Whom the far side sees when nobody is at the keyboard.
 const OURSELVES: &str = "provision-engine";
@@ -118,16 +118,19 @@ pub fn parse(value: &str) -> Result<IdentityHeader, IdentityError> {
     Ok(IdentityHeader { kind, org, account, user, is_org_admin })
 }
 
-/// The value of the header for a call that nobody waits for.
+/// The value of the header for a call that no person waits for.
 pub fn header(who: &Requester) -> SecretString {
-    let document = json!({"identity": {
+    SecretString::from(STANDARD.encode(document(who).to_string()))
+}
+
+pub(super) fn document(who: &Requester) -> Value {
+    json!({"identity": {
         "type": "User",
         "org_id": who.org,
         "account_number": who.account.as_deref().unwrap_or_default(),
         "internal": {"org_id": who.org},
         "user": {"username": OURSELVES},
-    }});
-    SecretString::from(STANDARD.encode(document.to_string()))
+    }})
 }
 
 fn given(text: Option<String>) -> Option<String> {

@@ -1,9 +1,11 @@
 //! Who a call is made for: the header that the hosted services and our own door read.
 
+mod caller;
 mod header;
 mod service;
 
-pub use self::header::{HEADER, IdentityError, IdentityHeader, header, parse};
+pub use self::caller::{CallerIdentity, ServiceIdentity};
+pub use self::header::{HEADER, IdentityError, IdentityHeader, ORG_CHARS_MAX, header, parse};
 pub(crate) use self::service::{Service, complaint};
 use serde::{Deserialize, Serialize};
 

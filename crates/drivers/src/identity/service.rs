@@ -3,13 +3,12 @@
 
 use std::time::Duration;
 
-use engine::secret::ExposeSecret;
 use reqwest::header::HeaderValue;
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde::Deserialize;
 
-use super::Requester;
-use super::header::{HEADER, header};
+use super::CallerIdentity;
+use super::header::HEADER;
 use crate::answer::{Answer, System, client_builder, shorten};
 use crate::error::DriverError;
 
@@ -40,10 +39,9 @@ impl Service {
         Ok(Service { system, client: system.client(client_builder(timeout))?, base: system.url(url)? })
     }
 
-    /// A call on behalf of an organisation. An empty last segment makes a slash at the end.
-    pub(crate) fn request(&self, method: Method, path: &[&str], who: &Requester) -> RequestBuilder {
-        let value = HeaderValue::from_str(header(who).expose_secret());
-        self.call(method, path, value.expect("base64 has no character that a header cannot carry"))
+    /// An empty last segment makes a slash at the end.
+    pub(crate) fn request(&self, method: Method, path: &[&str], who: &CallerIdentity) -> RequestBuilder {
+        self.call(method, path, who.header_value())
     }
 
     /// A call on behalf of somebody whose header we were given.

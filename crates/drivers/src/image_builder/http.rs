@@ -9,12 +9,12 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::types::{Compose, Listed};
+use super::types::{Compose, Distribution, DistributionArchitecture, Listed};
 use super::wire::{ListBody, StatusBody, Submitted};
 use super::{BuilderError, SYSTEM};
 use crate::answer::{ANSWER_BYTES_MAX, Answer};
 use crate::error::DriverError;
-use crate::identity::{Requester, Service, complaint};
+use crate::identity::{CallerIdentity, Service, complaint};
 
 /// The far side refuses more per page.
 const PAGE: u32 = 100;
@@ -38,7 +38,7 @@ impl ImageBuilder {
 
     /// Starts a build. Every call makes another one: where the error says that it may have happened, look into
     /// the list before the next try.
-    pub async fn submit(&self, who: &Requester, request: &Value) -> Result<Uuid, BuilderError> {
+    pub async fn submit(&self, who: &CallerIdentity, request: &Value) -> Result<Uuid, BuilderError> {
         let body = request.to_string();
         if body.len() > REQUEST_BYTES_MAX {
             let message = format!("the request is longer than {REQUEST_BYTES_MAX} bytes; ask for less");
@@ -53,7 +53,7 @@ impl ImageBuilder {
     }
 
     /// How a build stands. Changes nothing.
-    pub async fn status(&self, who: &Requester, id: Uuid) -> Result<Compose, BuilderError> {
+    pub async fn status(&self, who: &CallerIdentity, id: Uuid) -> Result<Compose, BuilderError> {
         let call = self.service.request(Method::GET, &["composes", &id.to_string()], who);
         let answer = ask(call).await?;
         match answer.status {
@@ -65,7 +65,11 @@ impl ImageBuilder {
 
     /// The builds that are at least as new as a moment, newest first. The far side forgets after fourteen days.
     /// Not finding a build that is there would make a second one, so that a list which does not end is an error.
-    pub async fn list(&self, who: &Requester, newer_than: Timestamp) -> Result<Vec<Listed>, BuilderError> {
+    pub async fn list(
+        &self,
+        who: &CallerIdentity,
+        newer_than: Timestamp,
+    ) -> Result<Vec<Listed>, BuilderError> {
         let mut found = Vec::new();
         // What is made meanwhile moves the others on to the next page, where they come again.
         let mut seen = HashSet::new();
@@ -91,7 +95,7 @@ impl ImageBuilder {
     /// One page of the list, newest first, and how many there are in all. The far side takes a limit of 1 to 100.
     pub async fn page(
         &self,
-        who: &Requester,
+        who: &CallerIdentity,
         limit: u32,
         offset: u32,
     ) -> Result<(Vec<Listed>, u64), BuilderError> {
@@ -106,7 +110,7 @@ impl ImageBuilder {
 
     /// Takes a build out of the list. It neither stops the build nor deletes the image, and the build still counts
     /// against the quota. Finding nothing to hide is success.
-    pub async fn hide(&self, who: &Requester, id: Uuid) -> Result<(), BuilderError> {
+    pub async fn hide(&self, who: &CallerIdentity, id: Uuid) -> Result<(), BuilderError> {
         let call = self.service.request(Method::DELETE, &["composes", &id.to_string()], who);
         let answer = ask(call).await?;
         match answer.status {
@@ -117,8 +121,31 @@ impl ImageBuilder {
         }
     }
 
+    /// What the caller may build.
+    pub async fn distributions(&self, who: &CallerIdentity) -> Result<Vec<Distribution>, BuilderError> {
+        let answer = ask(self.service.request(Method::GET, &["distributions"], who)).await?;
+        match answer.status {
+            StatusCode::OK => json(&answer, "a list of distributions"),
+            _ => Err(refusal(&answer)),
+        }
+    }
+
+    /// The architectures of a distribution, and the image types of each.
+    pub async fn architectures(
+        &self,
+        who: &CallerIdentity,
+        distribution: &str,
+    ) -> Result<Vec<DistributionArchitecture>, BuilderError> {
+        let call = self.service.request(Method::GET, &["architectures", distribution], who);
+        let answer = ask(call).await?;
+        match answer.status {
+            StatusCode::OK => json(&answer, "a list of architectures"),
+            _ => Err(refusal(&answer)),
+        }
+    }
+
     /// Whether it takes calls at all. Changes nothing.
-    pub async fn ready(&self, who: &Requester) -> Result<(), BuilderError> {
+    pub async fn ready(&self, who: &CallerIdentity) -> Result<(), BuilderError> {
         let answer = ask(self.service.request(Method::GET, &["ready"], who)).await?;
         if answer.status == StatusCode::OK { Ok(()) } else { Err(refusal(&answer)) }
     }

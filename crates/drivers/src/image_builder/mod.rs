@@ -10,7 +10,9 @@ mod wire;
 
 pub use self::error::BuilderError;
 pub use self::http::ImageBuilder;
-pub use self::types::{BuildStatus, Compose, Listed, Upload, UploadStatus};
+pub use self::types::{
+    BuildStatus, Compose, Distribution, DistributionArchitecture, Listed, Upload, UploadStatus,
+};
 use crate::answer::System;
 
 const SYSTEM: System = System("image builder");

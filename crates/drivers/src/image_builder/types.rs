@@ -74,6 +74,21 @@ pub struct Compose {
     pub image_type: Option<String>,
 }
 
+/// What can be built, by the name that a request gives.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Distribution {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DistributionArchitecture {
+    /// `x86_64` or `aarch64`.
+    pub arch: String,
+    pub image_types: Vec<String>,
+}
+
 /// One build in the list of an organisation.
 #[derive(Clone, PartialEq)]
 pub struct Listed {

@@ -66,7 +66,7 @@ impl SourcesApi {
         if !(1..=ID_CHARS_MAX).contains(&id.len()) || !id.bytes().all(is_id) {
             return Ok(None);
         }
-        let call = self.service.request(Method::GET, &["sources", id, "authentications"], who);
+        let call = self.service.request(Method::GET, &["sources", id, "authentications"], &who.into());
         let Some(answer) = self.service.find(call).await? else { return Ok(None) };
         let page = answer.json::<Page<AuthenticationBody>>("a list of authentications")?;
         page.data.into_iter().find_map(|body| body.into_link(&who.org, id)).transpose()
@@ -74,7 +74,7 @@ impl SourcesApi {
 
     /// Whether it takes calls at all. Changes nothing.
     pub async fn ready(&self, who: &Requester) -> Result<(), DriverError> {
-        let call = self.service.request(Method::GET, &["application_types"], who);
+        let call = self.service.request(Method::GET, &["application_types"], &who.into());
         self.service.ask(call.query(&[("limit", 1)])).await.map(|_| ())
     }
 
@@ -86,7 +86,7 @@ impl SourcesApi {
     ) -> Result<Vec<T>, DriverError> {
         let mut all = Vec::new();
         for page in 0..PAGES_MAX {
-            let call = self.service.request(Method::GET, path, who);
+            let call = self.service.request(Method::GET, path, &who.into());
             let call = call.query(&[("limit", PAGE), ("offset", page * PAGE)]).query(filter);
             let answer = self.service.ask(call).await?;
             let Page { meta, data } = answer.json::<Page<T>>("a list")?;

@@ -18,6 +18,9 @@ pub struct Source {
     pub name: String,
     pub uid: Option<String>,
     pub provider: ProviderKind,
+    /// The number of its kind at the Sources API, where it is kept there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub type_id: Option<String>,
     /// `available`, `unavailable`, `in_progress` or `partially_available`, if anybody has looked.
     pub status: Option<String>,
 }

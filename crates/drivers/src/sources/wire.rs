@@ -84,7 +84,14 @@ impl SourceBody {
         let provider = *clouds.get(&self.source_type_id)?;
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (uid, status) = (given(self.uid), given(self.availability_status));
-        Some(Source { id: self.id, name: self.name, uid, provider, status })
+        Some(Source {
+            id: self.id,
+            name: self.name,
+            uid,
+            provider,
+            type_id: Some(self.source_type_id),
+            status,
+        })
     }
 }
 

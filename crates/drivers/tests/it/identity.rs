@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use drivers::identity::{IdentityError, Requester, header, parse};
+use drivers::identity::{CallerIdentity, IdentityError, Requester, ServiceIdentity, parse};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
@@ -93,10 +93,47 @@ fn what_is_not_fit_for_a_log_is_left_out() {
 #[test]
 fn the_header_that_we_send_says_for_whom() {
     let who = Requester { org: "000013".into(), account: Some("13".into()) };
-    let value = header(&who);
+    let value = CallerIdentity::from(&who);
     let read = parse(value.expose_secret()).unwrap();
     assert_eq!(read.requester(), Ok(who));
     assert!(!format!("{value:?}").contains(value.expose_secret()));
     let alone = Requester { org: "o".into(), account: None };
-    assert_eq!(parse(header(&alone).expose_secret()).unwrap().requester(), Ok(alone));
+    assert_eq!(parse(CallerIdentity::from(&alone).expose_secret()).unwrap().requester(), Ok(alone));
+}
+
+#[test]
+fn an_identity_that_is_handed_on_is_not_changed_and_not_shown() {
+    let document = json!({
+        "identity": {"type": "User", "org_id": "000013", "user": {"username": "ada", "email": "ada@example"}},
+        "entitlements": {"rhel": {"is_entitled": true}},
+        "something_new": [1, 2],
+    });
+    let value = encoded(&document);
+    let (identity, read) = CallerIdentity::forwarded(&value).unwrap();
+    assert_eq!((identity.expose_secret(), read.user.as_deref()), (value.as_str(), Some("ada")));
+    assert!(!format!("{identity:?}").contains(&value[..16]));
+    let kept: CallerIdentity = serde_json::from_value(serde_json::to_value(&identity).unwrap()).unwrap();
+    assert_eq!(kept.expose_secret(), value);
+    for bad in ["", "no base64", &"A".repeat(16 * 1024 + 4)] {
+        assert!(CallerIdentity::forwarded(bad).is_err(), "{}", bad.len());
+    }
+}
+
+#[test]
+fn a_service_identity_has_what_the_operator_said() {
+    let decoded = |identity: CallerIdentity| -> Value {
+        serde_json::from_slice(&STANDARD.decode(identity.expose_secret()).unwrap()).unwrap()
+    };
+    let bare = decoded(ServiceIdentity::default().identity("ours"));
+    assert_eq!((&bare["identity"]["org_id"], bare.get("entitlements")), (&json!("ours"), None));
+    let full = ServiceIdentity {
+        org_id: Some("000013".into()),
+        account_number: Some("13".into()),
+        entitlements: vec!["rhel".into()],
+    };
+    let full = decoded(full.identity("ours"));
+    assert_eq!(full["identity"]["org_id"], "000013");
+    assert_eq!(full["identity"]["internal"]["org_id"], "000013");
+    assert_eq!(full["identity"]["account_number"], "13");
+    assert_eq!(full["entitlements"]["rhel"]["is_entitled"], true);
 }

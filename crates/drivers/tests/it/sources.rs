@@ -9,7 +9,11 @@ use drivers::sources::SourcesApi;
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
-use crate::image_builder::{House, TIMEOUT, answering, who};
+use crate::image_builder::{House, TIMEOUT, answering};
+
+fn who() -> Requester {
+    Requester { org: "org-1".into(), account: Some("13".into()) }
+}
 
 fn sources(house: &House) -> SourcesApi {
     SourcesApi::new(&format!("{}/api/sources/v3.1", house.sandbox.url()), TIMEOUT).unwrap()

@@ -17,6 +17,7 @@ use engine::secret::{ExposeSecret, SecretString, SharedRing};
 use engine::store::Store;
 use serde_json::{Value, json};
 use workflows::launch::accounts::{AccountBook, DefaultSource};
+use workflows::launch::builder_identity::ServiceIdentities;
 use workflows::launch::{LaunchSettings, Launches};
 use workflows::notice::Notices;
 
@@ -77,6 +78,10 @@ impl Cloud {
         let builder_stands_in = sandbox.filter(|_| builder.is_none());
         let builder = builder.or_else(|| builder_stands_in.map(|url| format!("{url}/api/image-builder/v1")));
         launches.builder = builder.map(|url| ImageBuilder::new(&url, timeout)).transpose()?;
+        launches.identities = match builder_stands_in {
+            Some(_) => given.identities.clone().or(ServiceIdentities::of_sandbox(&given.organisation)),
+            None => given.identities.clone(),
+        };
         let kafka = kafka(config, sandbox).await?;
         let events = kafka.clone().map(|kafka| Events { kafka, topic: given.kafka.image_topic.clone() });
         let callback_secret = match &given.callback_secret {

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use workflows::launch::LaunchSettings;
+use workflows::launch::builder_identity::{ANY, ServiceIdentities};
+use workflows::launch::identity::{ORG_CHARS_MAX, ServiceIdentity};
 use workflows::launch::profile::{
     AfterPivot, Detach, ImageSource, OnLaunchFailure, Partial, Profile, ProfileName, Surface,
 };
 
 use super::settings::Kind;
-use super::tree::Node;
+use super::tree::{Entry, Node, Value};
 use super::values::{self, FromNode};
 use super::{HttpUrl, Period, Reader};
 
@@ -22,6 +24,7 @@ pub(crate) struct Launch {
     pub(crate) rbac: Option<HttpUrl>,
     pub(crate) sources: Option<HttpUrl>,
     pub(crate) image_builder: Option<HttpUrl>,
+    pub(crate) identities: ServiceIdentities,
     pub(crate) call_timeout: Period,
     pub(crate) aws: Aws,
     pub(crate) kafka: Kafka,
@@ -68,6 +71,48 @@ macro_rules! words {
 
 words!(ProfileName, ImageSource, Surface, Detach, OnLaunchFailure, Partial, AfterPivot);
 
+impl FromNode for ServiceIdentities {
+    fn read(node: &Node, _: Kind) -> Result<ServiceIdentities, Box<Node>> {
+        let mut all = std::collections::BTreeMap::new();
+        for Entry { key, node, .. } in entries(node)? {
+            if key != ANY && !is_id(key) {
+                return Err(Box::new(Node::text(key.clone())));
+            }
+            all.insert(key.clone(), identity(node)?);
+        }
+        Ok(ServiceIdentities::new(all))
+    }
+}
+
+fn identity(node: &Node) -> Result<ServiceIdentity, Box<Node>> {
+    let wrong = |node: &Node| Box::new(node.clone());
+    let id = |node: &Node| values::text(node, |text| is_id(text).then(|| text.to_owned())).map(Some);
+    let mut identity = ServiceIdentity::default();
+    for Entry { key, node, .. } in entries(node)? {
+        match (key.as_str(), &node.value) {
+            ("org_id", _) => identity.org_id = id(node)?,
+            ("account_number", _) => identity.account_number = id(node)?,
+            ("entitlements", Value::List(names)) if names.len() <= ENTITLEMENTS_MAX => {
+                let names = names.iter().map(|name| id(name)).collect::<Result<Vec<_>, _>>()?;
+                identity.entitlements = names.into_iter().flatten().collect();
+            }
+            _ => return Err(wrong(node)),
+        }
+    }
+    Ok(identity)
+}
+
+fn entries(node: &Node) -> Result<&[Entry], Box<Node>> {
+    if let Value::Map(entries) = &node.value { Ok(entries) } else { Err(Box::new(node.clone())) }
+}
+
+/// An organisation, an account number or an entitlement: it goes into a header as it is.
+fn is_id(text: &str) -> bool {
+    (1..=ORG_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+const ENTITLEMENTS_MAX: usize = 100;
+
 impl Reader<'_> {
     pub(super) fn launch(&mut self) -> Launch {
         Launch {
@@ -79,6 +124,7 @@ impl Reader<'_> {
             rbac: self.get("launch.rbac.url"),
             sources: self.get("launch.sources.url"),
             image_builder: self.get("launch.image_builder.url"),
+            identities: self.get::<Option<_>>("launch.service_identities").unwrap_or_default(),
             call_timeout: self.get("launch.call_timeout"),
             aws: self.aws(),
             kafka: Kafka {

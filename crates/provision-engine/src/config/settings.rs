@@ -57,6 +57,8 @@ pub(crate) enum Kind {
     OneOf(&'static [&'static str]),
     /// Flavours and the service templates that stand for them. The names are not ours, so it is one value.
     Mapping,
+    /// Organisations and what they are at the Image Builder. It is one value, because the names are not ours.
+    Identities,
     SomeOf(&'static [&'static str]),
 }
 
@@ -76,6 +78,10 @@ impl fmt::Display for Kind {
             ),
             Kind::OneOf(names) => write!(f, "one of {}", names.join(", ")),
             Kind::Mapping => f.write_str("a map of flavours to ids of service templates"),
+            Kind::Identities => f.write_str(
+                "a map of organisations to `org_id`, `account_number` and `entitlements`, such as {\"13\": \
+                 {account_number: \"0000013\", entitlements: [rhel]}}",
+            ),
             Kind::SomeOf(names) => write!(f, "a list of {}", names.join(", ")),
         }
     }
@@ -85,7 +91,7 @@ impl Kind {
     /// Whether a variable's or flag's text is the value itself. Reading such text as YAML could cut a
     /// password at a `#` or turn a path of digits into a number.
     pub(crate) fn is_plain_text(self) -> bool {
-        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Mapping | Kind::SomeOf(_))
+        !matches!(self, Kind::Switch | Kind::Whole(..) | Kind::Mapping | Kind::Identities | Kind::SomeOf(_))
     }
 }
 
@@ -456,6 +462,10 @@ const SETTINGS: &[Setting] = &[
         "Where the Sources API keeps accounts, with its path. Without it they are kept here."),
     set("launch.image_builder.url", Nothing, Kind::Url,
         "Where the Image Builder listens, with its path, usually `/api/image-builder/v1`."),
+    set("launch.service_identities", Nothing, Kind::Identities,
+        "What an organisation is at the Image Builder whose callers have a token and no `X-Rh-Identity`. `org_id` is the \
+         organisation's own name unless it is set; RHEL needs an `account_number` or the entitlement `rhel`. `*` stands \
+         for all organisations without an entry. The sandbox has one for `launch.organisation`."),
     set("launch.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
         "How long one call to these services or to a cloud may be silent."),
     set("launch.aws.enabled", Is("false"), Kind::Switch,

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::catalog;
 use crate::aws::Architecture;
-use crate::requester::Complaint;
+use crate::requester::{Complaint, Requester};
 
 const NAME_CHARS_MAX: usize = 100;
 const DESCRIPTION_CHARS_MAX: usize = 250;
@@ -93,11 +93,12 @@ pub(super) fn shape(request: &Value) -> Result<&Map<String, Value>, Complaint> {
 /// Whether a request of the right shape can be carried out. `account_of` finds the account behind a source.
 pub(super) fn admit(
     fields: &Map<String, Value>,
+    who: &Requester,
     account_of: impl Fn(&str) -> Option<String>,
 ) -> Result<Admitted, Complaint> {
     let image = &fields["image_requests"][0];
     let architecture = image["architecture"].as_str().unwrap_or_default();
-    system(fields, architecture)?;
+    system(fields, architecture, who)?;
     if image.get("snapshot_date").is_some() && image.get("content_template").is_some() {
         return Err(wrong("snapshot_date and content_template exclude each other"));
     }
@@ -121,14 +122,14 @@ pub(super) fn admit(
 }
 
 /// The operating system is one of a list, or a container that may be booted.
-fn system(fields: &Map<String, Value>, architecture: &str) -> Result<(), Complaint> {
+fn system(fields: &Map<String, Value>, architecture: &str, who: &Requester) -> Result<(), Complaint> {
     if !catalog::ARCHITECTURES.contains(&architecture) {
         return Err(wrong(format!("{architecture:?} is not an architecture")));
     }
     match (fields.get("distribution"), fields.get("bootc")) {
         (Some(distribution), None) => {
             let name = distribution.as_str().ok_or_else(|| wrong("distribution must be a text"))?;
-            catalog::allowed(name)
+            catalog::allowed(name, who)
         }
         (None, Some(bootc)) => {
             let reference = bootc["reference"].as_str().unwrap_or_default();

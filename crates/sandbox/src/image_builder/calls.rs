@@ -36,7 +36,7 @@ pub(super) async fn submit(
     let now = builder.clock.now();
     let mut builds = builder.settled();
     builds.check_quota(&who.org, now)?;
-    let admitted = admission::admit(fields, |source| builder.sources.aws_account(&who.org, source))?;
+    let admitted = admission::admit(fields, &who, |source| builder.sources.aws_account(&who.org, source))?;
     let build = builds.add(&who.org, fields, admitted, now)?;
     let id = build.id;
     let described = format!("{}: {}", build.org, build.admitted.image_name.as_deref().unwrap_or_default());
@@ -103,18 +103,15 @@ fn entry(build: &Build) -> Value {
     })
 }
 
-pub(super) async fn distributions(_: Requester) -> Json<Value> {
-    Json(catalog::distributions())
+pub(super) async fn distributions(who: Requester) -> Json<Value> {
+    Json(catalog::distributions(&who))
 }
 
 pub(super) async fn architectures(
-    _: Requester,
+    who: Requester,
     Path(distribution): Path<String>,
 ) -> Result<Json<Value>, Complaint> {
-    catalog::allowed(&distribution).map_err(|complaint| match complaint.status {
-        StatusCode::BAD_REQUEST => Complaint { status: StatusCode::NOT_FOUND, ..complaint },
-        _ => complaint,
-    })?;
+    catalog::allowed(&distribution, &who)?;
     Ok(Json(catalog::architectures()))
 }
 

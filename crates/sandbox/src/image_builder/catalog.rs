@@ -3,24 +3,35 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::requester::Complaint;
+use crate::requester::{Complaint, Requester};
 
-/// Name, words for people, and whether everybody may have it.
-const DISTRIBUTIONS: [(&str, &str, bool); 14] = [
-    ("rhel-8", "Red Hat Enterprise Linux (RHEL) 8", true),
-    ("rhel-810", "Red Hat Enterprise Linux (RHEL) 8.10", true),
-    ("rhel-9", "Red Hat Enterprise Linux (RHEL) 9", true),
-    ("rhel-94", "Red Hat Enterprise Linux (RHEL) 9.4", true),
-    ("rhel-95", "Red Hat Enterprise Linux (RHEL) 9.5", true),
-    ("rhel-96", "Red Hat Enterprise Linux (RHEL) 9.6", true),
-    ("rhel-10", "Red Hat Enterprise Linux (RHEL) 10", true),
-    ("rhel-9-nightly", "Red Hat Enterprise Linux (RHEL) 9, last night's", false),
-    ("rhel-10-nightly", "Red Hat Enterprise Linux (RHEL) 10, last night's", false),
-    ("centos-9", "CentOS Stream 9", true),
-    ("centos-10", "CentOS Stream 10", true),
-    ("fedora-41", "Fedora Linux 41", true),
-    ("fedora-42", "Fedora Linux 42", true),
-    ("fedora-43", "Fedora Linux 43", true),
+/// Which organisations may build a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    All,
+    /// Those with a subscription of RHEL.
+    Entitled,
+    /// Those on an allow list, which is empty here.
+    Restricted,
+}
+
+/// Name, description and access. `rhel-8`, `rhel-9` and `rhel-10` stand for the newest minor release.
+const DISTRIBUTIONS: [(&str, &str, Access); 15] = [
+    ("rhel-8", "Red Hat Enterprise Linux (RHEL) 8", Access::Entitled),
+    ("rhel-8.10", "Red Hat Enterprise Linux (RHEL) 8", Access::Entitled),
+    ("rhel-9", "Red Hat Enterprise Linux (RHEL) 9", Access::Entitled),
+    ("rhel-9.6", "Red Hat Enterprise Linux (RHEL) 9", Access::Entitled),
+    ("rhel-9.8", "Red Hat Enterprise Linux (RHEL) 9", Access::Entitled),
+    ("rhel-10", "Red Hat Enterprise Linux (RHEL) 10", Access::Entitled),
+    ("rhel-10.0", "Red Hat Enterprise Linux (RHEL) 10", Access::Entitled),
+    ("rhel-10.2", "Red Hat Enterprise Linux (RHEL) 10", Access::Entitled),
+    ("rhel-9-nightly", "Red Hat Enterprise Linux (RHEL) 9 Nightly", Access::Restricted),
+    ("rhel-10-nightly", "Red Hat Enterprise Linux (RHEL) 10 Nightly", Access::Restricted),
+    ("centos-9", "CentOS Stream 9", Access::All),
+    ("centos-10", "CentOS Stream 10", Access::All),
+    ("fedora-42", "Fedora Linux 42", Access::Restricted),
+    ("fedora-43", "Fedora Linux 43", Access::Restricted),
+    ("fedora-44", "Fedora Linux 44", Access::Restricted),
 ];
 
 /// Image type, and where an image of it goes.
@@ -50,24 +61,29 @@ pub(super) fn target_of(image_type: &str) -> Option<&'static str> {
     IMAGE_TYPES.iter().find(|(name, _)| *name == image_type).map(|(_, target)| *target)
 }
 
-pub(super) fn allowed(distribution: &str) -> Result<(), Complaint> {
-    match DISTRIBUTIONS.iter().find(|(name, ..)| *name == distribution) {
-        None => Err(Complaint::bad_request(format!("{distribution:?} is not a distribution"))),
-        Some((.., false)) => {
-            let why = format!("the distribution {distribution} is not allowed for this organisation");
+/// A distribution that the caller has no subscription for is as good as unknown.
+pub(super) fn allowed(distribution: &str, who: &Requester) -> Result<(), Complaint> {
+    let access = DISTRIBUTIONS.iter().find(|(name, ..)| *name == distribution).map(|(.., access)| *access);
+    match access {
+        Some(Access::All) => Ok(()),
+        Some(Access::Entitled) if who.is_entitled => Ok(()),
+        Some(Access::Restricted) if who.is_entitled || !distribution.starts_with("rhel") => {
+            let why = format!("This account's organization is not authorized to build {distribution} images");
             Err(Complaint::new(StatusCode::FORBIDDEN, why))
         }
-        Some(_) => Ok(()),
+        _ => Err(Complaint::bad_request("distribution not available")),
     }
 }
 
-pub(super) fn distributions() -> Value {
-    let allowed = DISTRIBUTIONS.iter().filter(|(.., is_allowed)| *is_allowed);
+pub(super) fn distributions(who: &Requester) -> Value {
+    let allowed = DISTRIBUTIONS.iter().filter(|(name, ..)| allowed(name, who).is_ok());
     allowed.map(|(name, description, _)| json!({"name": name, "description": description})).collect()
 }
 
+/// On ARM there are images for AWS and images to download, and no others.
 pub(super) fn architectures() -> Value {
-    let types: Vec<&str> = IMAGE_TYPES.iter().map(|(name, _)| *name).collect();
-    let one = |arch| json!({"arch": arch, "image_types": types, "repositories": []});
-    ARCHITECTURES.into_iter().map(one).collect()
+    let all: Vec<&str> = IMAGE_TYPES.iter().map(|(name, _)| *name).collect();
+    let arm = vec!["aws", "guest-image", "image-installer"];
+    let one = |(arch, types)| json!({"arch": arch, "image_types": types, "repositories": []});
+    ARCHITECTURES.into_iter().zip([all, arm]).map(one).collect()
 }

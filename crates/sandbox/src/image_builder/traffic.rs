@@ -1,6 +1,6 @@
 //! What happens to calls on their way: they are counted, held back, answered with errors, or their answers are lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use crate::connection::Connection;
 use crate::requester::Complaint;
 
 const LATENCY_MS_MAX: u64 = 60_000;
+/// More are not remembered.
+const IDENTITIES_MAX: usize = 1_000;
 
 /// Every n-th call is not carried out; 0 means none.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -38,6 +40,8 @@ struct Rules {
     lose: u32,
     calls: u64,
     by_route: BTreeMap<String, u64>,
+    /// The identity headers of all calls, as they came.
+    identities: BTreeSet<String>,
 }
 
 #[derive(Debug, Default)]
@@ -71,8 +75,8 @@ impl Traffic {
     /// The counts stay.
     pub(super) fn reset(&self) {
         let mut rules = self.rules();
-        let by_route = std::mem::take(&mut rules.by_route);
-        *rules = Rules { by_route, ..Rules::default() };
+        let Rules { by_route, identities, .. } = std::mem::take(&mut *rules);
+        *rules = Rules { by_route, identities, ..Rules::default() };
     }
 
     pub(super) fn show(&self) -> Value {
@@ -81,16 +85,22 @@ impl Traffic {
     }
 
     pub(super) fn counts(&self) -> Value {
-        json!({"calls": self.rules().by_route})
+        let rules = self.rules();
+        json!({"calls": rules.by_route, "identities": rules.identities})
     }
 
     pub(super) fn forget_counts(&self) {
-        self.rules().by_route.clear();
+        let mut rules = self.rules();
+        rules.by_route.clear();
+        rules.identities.clear();
     }
 
     /// Counts a call, and says how long it waits and whether it fails.
-    fn arrive(&self, route: String) -> (Duration, Option<StatusCode>) {
+    fn arrive(&self, route: String, identity: Option<&str>) -> (Duration, Option<StatusCode>) {
         let mut rules = self.rules();
+        if rules.identities.len() < IDENTITIES_MAX {
+            rules.identities.extend(identity.map(str::to_owned));
+        }
         *rules.by_route.entry(route).or_default() += 1;
         rules.calls += 1;
         let errors = rules.errors.filter(|errors| rules.calls.is_multiple_of(errors.every));
@@ -120,7 +130,8 @@ pub(super) async fn pass(
 ) -> Response {
     let method = request.method().clone();
     let route = path.as_str().trim_start_matches(super::BASE).trim_start_matches(".0");
-    let (latency, status) = builder.traffic.arrive(format!("{method} {route}"));
+    let identity = request.headers().get("x-rh-identity").and_then(|value| value.to_str().ok());
+    let (latency, status) = builder.traffic.arrive(format!("{method} {route}"), identity);
     if !latency.is_zero() {
         tokio::time::sleep(latency).await;
     }

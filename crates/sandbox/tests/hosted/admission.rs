@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::caller::{Caller, complaint, request};
+use crate::caller::{Caller, complaint, header, request};
 
 /// A request with one thing changed, by the path to it; null takes it away.
 fn with(pointer: &str, value: Value) -> Value {
@@ -46,7 +46,7 @@ async fn requests_that_break_a_rule_make_nothing() {
         (with("/image_requests", json!([1, 2])), "exactly one entry"),
         (with("/distribution", Value::Null), "exactly one of distribution"),
         (with("/bootc", json!({"reference": "registry.redhat.io/rhel9/rhel-bootc"})), "exactly one of"),
-        (with("/distribution", json!("plan-9")), "\"plan-9\" is not a distribution"),
+        (with("/distribution", json!("plan-9")), "distribution not available"),
         (with(&format!("{image}/colour"), json!(1)), "no field \"colour\""),
         (with(&format!("{image}/architecture"), Value::Null), "architecture is required"),
         (with(&format!("{image}/architecture"), json!("sparc")), "\"sparc\" is not an architecture"),
@@ -75,9 +75,52 @@ async fn requests_that_break_a_rule_make_nothing() {
     both["image_requests"][0]["content_template"] = json!(id);
     let (status, detail) = complaint(caller.builder(Method::POST, "/compose").json(&both)).await;
     assert!(status == 400 && detail.contains("exclude each other"), "{detail}");
-    let nightly = with("/distribution", json!("rhel-9-nightly"));
-    assert_eq!(complaint(caller.builder(Method::POST, "/compose").json(&nightly)).await.0, 403);
+    for restricted in ["rhel-9-nightly", "fedora-43"] {
+        let request = with("/distribution", json!(restricted));
+        let (status, detail) = complaint(caller.builder(Method::POST, "/compose").json(&request)).await;
+        assert_eq!((status, detail.contains("not authorized to build")), (403, true), "{detail}");
+    }
     assert_eq!(caller.look("/ledger").await, json!({"effects": []}));
+}
+
+#[tokio::test]
+async fn rhel_needs_an_account_number_or_an_entitlement() {
+    let caller = Caller::in_a_hurry().await;
+    let who = |account: &str| json!({"type": "User", "org_id": "org-1", "account_number": account});
+    let rhel = |is_entitled: bool| json!({"rhel": {"is_entitled": is_entitled}});
+    for (identity, entitlements, may_have_rhel) in [
+        (who("13"), Value::Null, true),
+        (who("13"), json!({}), true),
+        (who(""), rhel(true), true),
+        (who(""), Value::Null, false),
+        (who(""), rhel(false), false),
+        (who("13"), rhel(false), false),
+    ] {
+        let document = json!({"identity": identity, "entitlements": entitlements});
+        let call = |method: Method, path: &str| {
+            let request = caller.request(method, &format!("/api/image-builder/v1{path}"));
+            request.header("x-rh-identity", header(&document))
+        };
+        for name in ["rhel-9", "rhel-9.6", "rhel-8.10", "rhel-10.0"] {
+            let compose = call(Method::POST, "/compose").json(&with("/distribution", json!(name)));
+            let architectures = call(Method::GET, &format!("/architectures/{name}"));
+            if may_have_rhel {
+                assert_eq!(compose.send().await.unwrap().status(), 201, "{name} {document}");
+                assert_eq!(architectures.send().await.unwrap().status(), 200, "{name} {document}");
+            } else {
+                let refused = (400, "distribution not available".to_owned());
+                assert_eq!(complaint(compose).await, refused, "{name} {document}");
+                assert_eq!(complaint(architectures).await, refused, "{name} {document}");
+            }
+        }
+        let centos = call(Method::POST, "/compose").json(&with("/distribution", json!("centos-9")));
+        assert_eq!(centos.send().await.unwrap().status(), 201, "{document}");
+        let listed: Value = call(Method::GET, "/distributions").send().await.unwrap().json().await.unwrap();
+        let names: Vec<&str> =
+            listed.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+        assert_eq!(names.contains(&"rhel-9.6"), may_have_rhel, "{document}");
+        assert!(names.contains(&"centos-9") && !names.contains(&"fedora-43"), "{names:?}");
+    }
 }
 
 #[tokio::test]

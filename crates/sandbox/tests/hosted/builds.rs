@@ -152,7 +152,7 @@ async fn the_rest_of_the_api_answers_on_both_paths() {
         assert!(architectures[1]["image_types"].as_array().unwrap().contains(&json!("aws")));
     }
     assert_eq!(complaint(caller.builder(Method::GET, "/architectures/rhel-9-nightly")).await.0, 403);
-    assert_eq!(complaint(caller.builder(Method::GET, "/architectures/plan-9")).await.0, 404);
+    assert_eq!(complaint(caller.builder(Method::GET, "/architectures/plan-9")).await.0, 400);
     assert_eq!(complaint(caller.request(Method::GET, "/api/image-builder/v1/composes")).await.0, 400);
     let calls = caller.look("/image-builder/calls").await;
     let counts = |route: &str| calls["calls"][route].as_u64();

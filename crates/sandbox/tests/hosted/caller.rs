@@ -17,8 +17,15 @@ pub(crate) struct Caller {
     pub(crate) sandbox: Sandbox,
 }
 
+/// Of an organisation with a subscription of RHEL.
 pub(crate) fn identity(org: &str, user: &str) -> String {
-    let document = json!({"identity": {"type": "User", "org_id": org, "user": {"username": user}}});
+    header(&json!({
+        "identity": {"type": "User", "org_id": org, "user": {"username": user}},
+        "entitlements": {"rhel": {"is_entitled": true, "is_trial": false}},
+    }))
+}
+
+pub(crate) fn header(document: &Value) -> String {
     STANDARD.encode(document.to_string())
 }
 

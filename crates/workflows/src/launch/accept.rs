@@ -2,6 +2,7 @@
 //! number under which clients find it again.
 
 use drivers::cloud::ProviderKind;
+use drivers::identity::CallerIdentity;
 use engine::secret::{ExposeSecret, Sealed, Sealer};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
 use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
@@ -17,7 +18,7 @@ use super::params::{Asked, AskedImage, AskedParameters, ImageChoice, Params, Req
 use super::preflight::{ImageFacts, build};
 use super::record::{ACTIVE_OF, LaunchRecord};
 use super::rejection::{Flaw, Rejection};
-use super::resolve::{Desk, Findings, no_builder};
+use super::resolve::{Desk, Findings};
 use super::settings::Launches;
 
 /// A launch that will be carried out, whatever happens to this process.
@@ -33,11 +34,13 @@ pub struct AcceptedLaunch {
 
 const KEY_CHARS_MAX: usize = 255;
 
-/// Accepts a launch. The same key from the same organisation means the same launch.
+/// Accepts a launch. The same key from the same organisation means the same launch. `identity` is the caller's own, where
+/// it came with one.
 pub async fn launch(
     launches: &Launches,
     engine: &Engine,
     who: &Requester,
+    identity: Option<&CallerIdentity>,
     form: &LaunchForm,
     idempotency_key: Option<&str>,
 ) -> Result<AcceptedLaunch, Rejection> {
@@ -53,7 +56,7 @@ pub async fn launch(
     }
     let desk = Desk { launches, engine, who };
     check_room(&desk, form.provider).await?;
-    let (asked, mut findings) = look_up(&desk, form, id).await?;
+    let (asked, mut findings) = look_up(&desk, identity, form, id).await?;
     let params = serde_json::to_value(&asked).map_err(|error| internal(&error.to_string()))?;
     let tenant = who.tenant();
     let sealed = admit::params(asked, &engine.sealer(&tenant, &resource));
@@ -126,18 +129,32 @@ async fn check_room(desk: &Desk<'_>, provider: ProviderKind) -> Result<(), Rejec
 const FULL_COME_BACK: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// Finds everything that the form names, and everything that is wrong with it.
-async fn look_up(desk: &Desk<'_>, form: &LaunchForm, id: Uuid) -> Result<(Asked, Findings), Rejection> {
+async fn look_up(
+    desk: &Desk<'_>,
+    identity: Option<&CallerIdentity>,
+    form: &LaunchForm,
+    id: Uuid,
+) -> Result<(Asked, Findings), Rejection> {
     let provider = form.provider;
     let mut findings = Findings::default();
+    let mut builder_org = None;
     let facts = match &form.image {
         AskedImage::Compose { id } if provider != ProviderKind::Noop => {
-            desk.compose(provider, *id, &mut findings).await?
+            let caller = desk.builder_identity(identity)?;
+            builder_org = caller.org;
+            desk.compose(&caller.identity, provider, *id, &mut findings).await?
         }
         AskedImage::Build { request } => {
-            desk.launches.builder.as_ref().ok_or_else(no_builder)?;
+            let caller = desk.builder_identity(identity)?;
+            builder_org = caller.org;
             // What is wrong with the request itself is told by `admit`, together with the rest.
-            build::read(provider, request)
-                .map_or_else(|_| ImageFacts::default(), |facts| ImageFacts::of_request(provider, &facts))
+            match build::read(provider, request) {
+                Ok(facts) => {
+                    desk.distribution(&caller.identity, &facts, &mut findings).await?;
+                    ImageFacts::of_request(provider, &facts)
+                }
+                Err(_) => ImageFacts::default(),
+            }
         }
         AskedImage::None | AskedImage::Cloud { .. } | AskedImage::Compose { .. } => ImageFacts::default(),
     };
@@ -151,6 +168,8 @@ async fn look_up(desk: &Desk<'_>, form: &LaunchForm, id: Uuid) -> Result<(Asked,
     let asked = Asked {
         launch: id,
         requester: desk.who.clone(),
+        identity: identity.cloned(),
+        builder_org,
         provider,
         image: form.image.clone(),
         parameters,

@@ -54,6 +54,8 @@ pub fn params(asked: Asked, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
     Ok(Params {
         launch: asked.launch,
         requester: asked.requester,
+        identity: asked.identity.map(|identity| sealer.seal(&SecretString::from(String::from(identity)))),
+        builder_org: asked.builder_org,
         provider: asked.provider,
         image,
         parameters: asked.parameters.map(|parameters| parameters.sealed(sealer)),

@@ -41,7 +41,7 @@ pub async fn parameters(
         return Err(over());
     }
     let mut findings = Findings::default();
-    let image = waiting.image(&desk, &mut findings).await?;
+    let image = waiting.image(&desk, &sealer, &mut findings).await?;
     let asked = desk.parameters(waiting.params.provider, &image, form, &mut findings).await?;
     findings.verdict(422)?;
     let mut portrait = asked.sealed(&sealer).portrait().map_err(|error| internal(&error))?;
@@ -89,10 +89,19 @@ async fn waiting(desk: &Desk<'_>, launch: Uuid) -> Result<(ResourceRow, Waiting)
 
 impl Waiting {
     /// All that is known about the image by now.
-    async fn image(&self, desk: &Desk<'_>, findings: &mut Findings) -> Result<ImageFacts, Rejection> {
+    async fn image(
+        &self,
+        desk: &Desk<'_>,
+        sealer: &engine::secret::Sealer,
+        findings: &mut Findings,
+    ) -> Result<ImageFacts, Rejection> {
         let provider = self.params.provider;
         let facts = match &self.params.image {
-            ImageChoice::Compose { id } => desk.compose(provider, *id, findings).await?,
+            ImageChoice::Compose { id } => {
+                let identity = desk.launches.saved_identity(&self.params, |sealed| sealer.open(sealed));
+                let identity = identity.map_err(|error| internal(&error.to_string()))?;
+                desk.compose(&identity, provider, *id, findings).await?
+            }
             image => ImageFacts::of(provider, image),
         };
         Ok(self.state.image.as_ref().map_or(facts.clone(), |image| facts.known_as(image)))

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::numbers;
 use super::record::LaunchRecord;
 
 /// What became of a hint.
@@ -68,8 +69,7 @@ pub async fn compose_ready(engine: &Engine, compose: Uuid, org: Option<&str>) ->
     if rows.is_empty() {
         return Ok(Heard::Ignored("no launch waits for this image"));
     }
-    let tenant = org.map(|org| format!("org:{org}"));
-    let is_ours = |row: &&ResourceRow| tenant.as_ref().is_none_or(|tenant| row.tenant == *tenant);
+    let is_ours = |row: &&ResourceRow| org.is_none_or(|org| is_of(row, org));
     let ours: Vec<&ResourceRow> = rows.iter().filter(is_ours).collect();
     if ours.is_empty() {
         return Ok(Heard::Ignored("the launch that waits for this image is another organisation's"));
@@ -182,6 +182,15 @@ impl Event {
             return Err("occurred_at: is before 1970".to_owned());
         }
         Ok(())
+    }
+}
+
+/// Whether a launch belongs to an organisation of the Image Builder, which may have another name here.
+fn is_of(row: &ResourceRow, org: &str) -> bool {
+    let builder_org = || numbers::read::<LaunchRecord>(row).ok().and_then(|record| record.builder_org);
+    match row.tenant.strip_prefix("org:") {
+        Some(tenant) if tenant == org => builder_org().is_none_or(|known| known == org),
+        _ => builder_org().is_some_and(|known| known == org),
     }
 }
 

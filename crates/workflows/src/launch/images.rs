@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use drivers::identity::CallerIdentity;
 use drivers::image_builder::{Compose, ImageBuilder, Listed};
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{Engine, Resource};
@@ -53,15 +54,16 @@ pub async fn page(
     launches: &Launches,
     engine: &Engine,
     who: &Requester,
+    identity: Option<&CallerIdentity>,
     limit: u32,
     offset: u32,
 ) -> Result<ImagesPage, Rejection> {
     let builder = launches.builder.as_ref().ok_or_else(no_builder)?;
-    let caller = who.caller();
+    let caller = launches.builder_identity(who, identity)?.identity;
     let page = builder.page(&caller, limit.clamp(1, LIMIT_MAX), offset).await;
     let (listed, total) = page.map_err(|error| builder_trouble(&error))?;
     let ids: Vec<Uuid> = listed.iter().map(|image| image.id).collect();
-    let mut composes = states(builder, who, &ids).await;
+    let mut composes = states(builder, &caller, &ids).await;
     let mut made = made_from(engine, who, &ids).await?;
     let images = listed.into_iter().map(|listed| ImageItem {
         compose: composes.remove(&listed.id),
@@ -71,11 +73,11 @@ pub async fn page(
     Ok(ImagesPage { images: images.collect(), total })
 }
 
-async fn states(builder: &ImageBuilder, who: &Requester, ids: &[Uuid]) -> HashMap<Uuid, Compose> {
+async fn states(builder: &ImageBuilder, caller: &CallerIdentity, ids: &[Uuid]) -> HashMap<Uuid, Compose> {
     let room = Arc::new(Semaphore::new(ASKED_AT_ONCE));
     let mut asked = JoinSet::new();
     for id in ids.iter().copied() {
-        let (builder, caller, room) = (builder.clone(), who.caller(), Arc::clone(&room));
+        let (builder, caller, room) = (builder.clone(), caller.clone(), Arc::clone(&room));
         asked.spawn(async move {
             let _place = room.acquire_owned().await.ok()?;
             Some((id, builder.status(&caller, id).await.ok()?))

@@ -61,18 +61,22 @@ const CLOUDS_LIMIT: Duration = Duration::from_secs(2);
 /// How many accounts are asked at a time.
 const ASKED_AT_ONCE: usize = 8;
 
-/// A page of at most `limit` launches with all their instances, after the launch with the number `after`.
+/// A page of at most `limit` launches with all their instances, after the launch with the number `after`, of all clouds
+/// or of one.
 pub async fn page(
     launches: &Launches,
     engine: &Engine,
     who: &Requester,
+    provider: Option<ProviderKind>,
     after: Option<i64>,
     limit: usize,
 ) -> Result<InventoryPage, Rejection> {
     let limit = limit.clamp(1, LIMIT_MAX);
     let is = |label: &str, value: &str| (label.to_owned(), vec![value.to_owned()]);
-    let made = rows(engine, who, vec![is("instances", "yes")], after, limit).await?;
-    let coming = vec![is("on_inventory", "yes"), is("state", "active")];
+    let wanted = provider.map(|provider| is("provider", provider.as_str()));
+    let made = vec![is("instances", "yes")].into_iter().chain(wanted.clone()).collect();
+    let made = rows(engine, who, made, after, limit).await?;
+    let coming = [is("on_inventory", "yes"), is("state", "active")].into_iter().chain(wanted).collect();
     let coming = rows(engine, who, coming, after, limit).await?;
     let mut all: BTreeMap<i64, ResourceRow> =
         made.into_iter().chain(coming).map(|row| (row.number, row)).collect();

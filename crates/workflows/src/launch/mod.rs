@@ -5,7 +5,9 @@
 pub mod accept;
 pub mod accounts;
 pub mod admit;
+pub mod builder_identity;
 pub mod catalogue;
+pub mod distributions;
 mod finish;
 pub mod form;
 pub mod give;

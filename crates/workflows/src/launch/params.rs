@@ -3,7 +3,7 @@
 use std::fmt;
 
 use drivers::cloud::{Architecture, ProviderKind};
-use drivers::identity;
+use drivers::identity::{self, CallerIdentity};
 use engine::Resource;
 use engine::secret::{ExposeSecret, Sealed, Sealer, SecretString};
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,12 @@ impl Requester {
 pub struct Asked {
     pub launch: Uuid,
     pub requester: Requester,
+    /// The identity header of the caller, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<CallerIdentity>,
+    /// The organisation at the Image Builder, where it has another name than here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder_org: Option<String>,
     pub provider: ProviderKind,
     pub image: AskedImage,
     /// Nothing means that they come later.
@@ -88,6 +94,12 @@ pub struct AskedParameters {
 pub struct Params {
     pub launch: Uuid,
     pub requester: Requester,
+    /// The identity header of the caller: the Image Builder decides by it what the caller may have. It names people, so
+    /// that it is sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Sealed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder_org: Option<String>,
     pub provider: ProviderKind,
     pub image: ImageChoice,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,6 +20,9 @@ pub(crate) const INSTANCE: &str = "instance";
 pub struct LaunchRecord {
     pub launch: Uuid,
     pub requester: Requester,
+    /// The organisation at the Image Builder, where it has another name than here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder_org: Option<String>,
     pub provider: ProviderKind,
     pub image: ShownImage,
     pub profile: Profile,
@@ -101,6 +104,7 @@ impl LaunchRecord {
         LaunchRecord {
             launch: params.launch,
             requester: params.requester.clone(),
+            builder_org: params.builder_org.clone(),
             provider: params.provider,
             image: ShownImage::of(&params.image),
             profile: params.profile.clone(),

@@ -1,17 +1,20 @@
 //! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
 
 use drivers::cloud::ProviderKind;
-use drivers::image_builder::{BuilderError, Compose};
+use drivers::identity::CallerIdentity;
+use drivers::image_builder::{BuilderError, Compose, Distribution};
 use engine::Engine;
 use uuid::Uuid;
 
 use super::admit;
+use super::builder_identity::BuilderIdentity;
 use super::catalogue;
 use super::form::ParametersForm;
 use super::params::{AskedParameters, Requester};
+use super::preflight::build::BuildFacts;
 use super::preflight::{ImageFacts, Offer, Preflight, is_id};
 use super::pubkeys;
-use super::rejection::{Flaw, Rejection};
+use super::rejection::{Flaw, Rejection, quoted};
 use super::settings::Launches;
 
 /// Who asks, and where to look.
@@ -110,11 +113,12 @@ impl Desk<'_> {
     /// What the Image Builder knows about an image that somebody had built.
     pub(super) async fn compose(
         &self,
+        caller: &CallerIdentity,
         provider: ProviderKind,
         id: Uuid,
         findings: &mut Findings,
     ) -> Result<ImageFacts, Rejection> {
-        match self.read_compose(id).await? {
+        match self.read_compose(caller, id).await? {
             Looked::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
                 Ok(facts) => return Ok(facts),
                 Err(flaw) => findings.add([flaw]),
@@ -128,9 +132,64 @@ impl Desk<'_> {
         Ok(ImageFacts::default())
     }
 
-    async fn read_compose(&self, id: Uuid) -> Result<Looked, Rejection> {
+    /// The caller at the Image Builder, where there is one.
+    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
+    pub(super) fn builder_identity(
+        &self,
+        forwarded: Option<&CallerIdentity>,
+    ) -> Result<BuilderIdentity, Rejection> {
+        self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        self.launches.builder_identity(self.who, forwarded)
+    }
+
+    /// Whether the caller may build this distribution, for this architecture and cloud.
+    pub(super) async fn distribution(
+        &self,
+        caller: &CallerIdentity,
+        facts: &BuildFacts,
+        findings: &mut Findings,
+    ) -> Result<(), Rejection> {
         let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
-        match builder.status(&self.who.caller(), id).await {
+        let Some(name) = facts.distribution.as_deref() else { return Ok(()) };
+        let offered = match builder.architectures(caller, name).await {
+            Ok(offered) => offered,
+            // The launch itself will wait until the Image Builder answers.
+            Err(error) if error.may_heal() => return Ok(()),
+            Err(error) => {
+                let message = match error {
+                    BuilderError::Refused { status: 400 | 404, .. } | BuilderError::Unknown => {
+                        format!("{} is not available to this organisation", quoted(name))
+                    }
+                    BuilderError::Refused { message, .. } => message,
+                    other => other.to_string(),
+                };
+                let flaw = Flaw::new("build.distribution", message);
+                let names = builder.distributions(caller).await.unwrap_or_default();
+                findings.add([match choices(&names) {
+                    Some(names) => flaw.hint(format!("choose one of {names}")),
+                    None => flaw,
+                }]);
+                return Ok(());
+            }
+        };
+        let arch = facts.architecture.of_builder();
+        match offered.iter().find(|one| one.arch == arch) {
+            None => {
+                let field = "build.image_requests[0].architecture";
+                findings.add([Flaw::new(field, format!("there is no {name} for {arch}"))]);
+            }
+            Some(one) if !one.image_types.iter().any(|kind| is_same_type(kind, &facts.image_type)) => {
+                let message = format!("there is no {} image of {name} for {arch}", facts.image_type);
+                findings.add([Flaw::new("build.image_requests[0].image_type", message)]);
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    async fn read_compose(&self, caller: &CallerIdentity, id: Uuid) -> Result<Looked, Rejection> {
+        let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        match builder.status(caller, id).await {
             Ok(compose) => Ok(Looked::Found(Box::new(compose))),
             Err(BuilderError::Unknown) => Ok(Looked::Missing),
             // The launch itself will wait until the Image Builder answers.
@@ -138,6 +197,25 @@ impl Desk<'_> {
             Err(error) => Err(builder_trouble(&error).at("image_id")),
         }
     }
+}
+
+/// The Image Builder has older names for two of its image types, and lists one of both.
+fn is_same_type(one: &str, other: &str) -> bool {
+    let plain = |kind: &str| match kind {
+        "ami" => "aws".to_owned(),
+        "vhd" => "azure".to_owned(),
+        kind => kind.to_owned(),
+    };
+    plain(one) == plain(other)
+}
+
+/// As many names as a sentence can have.
+fn choices(offered: &[Distribution]) -> Option<String> {
+    const NAMED_MAX: usize = 30;
+    let mut names: Vec<&str> = offered.iter().map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    names.truncate(NAMED_MAX);
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 enum Looked {

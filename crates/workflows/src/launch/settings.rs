@@ -12,6 +12,7 @@ use drivers::image_builder::ImageBuilder;
 use engine::store::{MemoryStore, Store};
 
 use super::accounts::{AccountBook, DefaultSource};
+use super::builder_identity::{ANY, ServiceIdentities};
 use super::intake::Intake;
 use super::pacer::Pacer;
 use super::profile::{Profile, ProfileName};
@@ -21,6 +22,8 @@ use super::profile::{Profile, ProfileName};
 pub struct Launches {
     pub providers: BTreeMap<ProviderKind, Arc<dyn Provider>>,
     pub builder: Option<ImageBuilder>,
+    /// What callers without an identity header are there.
+    pub identities: ServiceIdentities,
     pub accounts: AccountBook,
     /// How fast launches may come in.
     pub intake: Arc<Intake>,
@@ -44,6 +47,7 @@ impl Launches {
         let launches = Launches {
             providers: BTreeMap::new(),
             builder: None,
+            identities: ServiceIdentities::default(),
             accounts,
             intake: Arc::default(),
             pacer,
@@ -53,13 +57,14 @@ impl Launches {
         launches.with_provider(Arc::new(Noop))
     }
 
-    /// Everything at the address of a sandbox, with an account that everybody finds.
+    /// Everything at the address of a sandbox, with an account and an Image Builder that serve every organisation.
     pub fn beside(url: &str, store: Arc<dyn Store>, timeout: Duration) -> Result<Launches, DriverError> {
         let builder = ImageBuilder::new(&format!("{url}/api/image-builder/v1"), timeout)?;
         let aws = Aws::new(&aws::Options { timeout, ..aws::Options::beside(url) })?;
         let accounts = AccountBook::built_in(Arc::clone(&store)).with_default(DefaultSource::of_sandbox());
         let launches = Launches::new(accounts, store, LaunchSettings::default()).with_provider(Arc::new(aws));
-        Ok(Launches { builder: Some(builder), ..launches })
+        let identities = ServiceIdentities::of_sandbox(ANY);
+        Ok(Launches { builder: Some(builder), identities, ..launches })
     }
 
     #[must_use]

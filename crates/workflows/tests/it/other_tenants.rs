@@ -124,7 +124,7 @@ async fn a_launch_uses_no_source_key_or_image_of_another_organisation() {
     let key = office.new_key(&anna(), 1).await;
     let own = office.new_key(&bert(), 2).await;
     let builder = office.launches.builder.clone().unwrap();
-    let compose = builder.submit(&anna().caller(), &build_request()).await.unwrap();
+    let compose = builder.submit(&(&anna().caller()).into(), &build_request()).await.unwrap();
     let ami = json!({"ami": "ami-0abc0000000000099", "region": "us-east-1", "architecture": "x86_64",
         "accounts": [HERS]});
     office.call(Method::POST, "/aws/images", &ami).await;

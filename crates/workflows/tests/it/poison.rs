@@ -121,7 +121,7 @@ async fn lists_show_what_can_be_read() {
     ended(&office, 1, |record| record.state.instances = vec![instance(7)]).await;
     let (mut after, mut found) = (None, Vec::new());
     loop {
-        let page = inventory::page(launches, engine, &anna(), after, 50).await.unwrap();
+        let page = inventory::page(launches, engine, &anna(), None, after, 50).await.unwrap();
         found.extend(page.items.into_iter().filter_map(|item| item.instance).map(|seen| seen.instance.id));
         after = page.next;
         if after.is_none() {

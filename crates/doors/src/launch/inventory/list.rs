@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workflows::launch::inventory::{self, Item, LIMIT_MAX};
 
+use super::super::launches::find::provider;
 use super::super::launches::wire::{Instance, InstanceDetail};
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
@@ -76,7 +77,8 @@ impl From<Item> for InventoryItem {
 #[utoipa::path(
     get, path = "/inventory", tag = "inventory", operation_id = "list_inventory",
     params(("after" = Option<i64>, Query, description = "The number of the last launch of the page before."),
-           ("limit" = Option<u32>, Query, maximum = 100, description = "How many launches a page goes through."),
+           ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "How many launches a page goes through."),
+           ("provider" = Option<String>, Query, description = "Only instances of `aws`, `azure` or `gcp`."),
            ("format" = Option<String>, Query, description = "`json` or `csv`.")),
     responses((status = OK, body = Inventory, description = "A page.",
                headers(("Link" = String, description = "The next page of a table, where there is one."))))
@@ -92,16 +94,19 @@ pub(in crate::launch) async fn list_inventory(
         read.map_err(|_| Refused::invalid(name, "it must be a whole number"))
     };
     let after = number("after")?;
-    let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT_MAX);
+    let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
+    let limit = limit.unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
+    let provider = asked.text("provider")?.map(|text| provider("provider", text)).transpose()?;
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);
     let is_csv = match asked.text("format")? {
         Some("csv") => true,
         None | Some("json") => false,
         Some(_) => return Err(Refused::invalid("format", "it must be json or csv")),
     };
-    let page = inventory::page(launches, engine, &principal.requester, after, limit).await?;
+    let page = inventory::page(launches, engine, &principal.requester, provider, after, limit).await?;
     let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();
-    let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}"));
+    let kept = provider.map(|provider| format!("&provider={provider}")).unwrap_or_default();
+    let next = page.next.map(|after| format!("{BASE}/inventory?after={after}&limit={limit}{kept}"));
     if !is_csv {
         return Ok(Json(Inventory { data, next: next.unwrap_or_default() }).into_response());
     }

@@ -51,7 +51,7 @@ pub(in crate::launch) async fn create_launch(
         },
     };
     let key = idempotency_key(&headers)?;
-    let accepted = accept::launch(launches, engine, who, &form, key).await?;
+    let accepted = accept::launch(launches, engine, who, principal.identity.as_ref(), &form, key).await?;
     let path = format!("{BASE}/launches/{}", accepted.launch);
     let found = find(&desk, &principal, &accepted.launch.to_string(), Verb::Write).await?;
     Ok((

@@ -24,8 +24,9 @@ const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
     get, path = "/launches", tag = "launches", operation_id = "list_launches",
     params(("state" = Option<String>, Query, description = "`active`, `succeeded`, `failed` or `dirty`."),
            ("provider" = Option<String>, Query, description = "Such as `aws`."),
-           ("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
-           ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning.")),
+           ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+           ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning.")),
     responses((status = OK, body = wire::LaunchList, description = "A page of launches."))
 )]
 pub(in crate::launch) async fn list_launches(

@@ -13,7 +13,7 @@ use crate::audit::about;
 
 /// Keeps a public key.
 #[utoipa::path(
-    post, path = "/pubkeys", tag = "pubkeys", operation_id = "create_pubkey",
+    post, path = "/pubkeys", tag = "pubkeys", operation_id = "createPubkey",
     request_body = wire::NewPubkey,
     responses(
         (status = OK, body = wire::Pubkey, description = "The key."),

@@ -1,4 +1,4 @@
-//! `DELETE /pubkeys/{id}`
+//! `DELETE /pubkeys/{ID}`
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// The key is gone at once. An operation deletes the key pairs that launches have uploaded to accounts, and the answer
 /// waits for it for a while. What stays in a cloud is in the answer.
 #[utoipa::path(
-    delete, path = "/pubkeys/{id}", tag = "pubkeys", operation_id = "delete_pubkey",
-    params(("id" = i64, Path, description = "The id of the key.")),
+    delete, path = "/pubkeys/{ID}", tag = "pubkeys", operation_id = "removePubkeyById",
+    params(("ID" = i64, Path, description = "The id of the key.")),
     responses(
         (status = NO_CONTENT, description = "It is forgotten."),
         (status = OK, body = wire::Warnings, description = "It is forgotten, and something is left in a cloud."),

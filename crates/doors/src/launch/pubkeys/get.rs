@@ -1,4 +1,4 @@
-//! `GET /pubkeys/{id}`
+//! `GET /pubkeys/{ID}`
 
 use axum::Json;
 use axum::extract::State;
@@ -11,8 +11,8 @@ use super::super::{Desk, wire};
 
 /// Shows a public key.
 #[utoipa::path(
-    get, path = "/pubkeys/{id}", tag = "pubkeys", operation_id = "get_pubkey",
-    params(("id" = i64, Path, description = "The id of the key.")),
+    get, path = "/pubkeys/{ID}", tag = "pubkeys", operation_id = "getPubkeyById",
+    params(("ID" = i64, Path, description = "The id of the key.")),
     responses((status = OK, body = wire::Pubkey, description = "The key."))
 )]
 pub(in crate::launch) async fn get_pubkey(

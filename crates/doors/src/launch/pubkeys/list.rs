@@ -13,10 +13,11 @@ use super::super::{Desk, wire};
 ///
 /// In the order of their ids.
 #[utoipa::path(
-    get, path = "/pubkeys", tag = "pubkeys", operation_id = "list_pubkeys",
+    get, path = "/pubkeys", tag = "pubkeys", operation_id = "getPubkeyList",
     params(
-        ("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
-        ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+        ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning."),
     ),
     responses((status = OK, body = wire::PubkeyList, description = "A page of keys."))
 )]

@@ -1,4 +1,4 @@
-//! `GET /reservations/{id}`
+//! `GET /reservations/{ID}`
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -13,8 +13,8 @@ use super::wire;
 
 /// Shows how far a launch is.
 #[utoipa::path(
-    get, path = "/reservations/{type}", tag = "reservations", operation_id = "get_reservation",
-    params(("type" = i64, Path, description = "The id of the reservation."),
+    get, path = "/reservations/{ID}", tag = "reservations", operation_id = "getReservationByID",
+    params(("ID" = i64, Path, description = "The id of the reservation."),
            ("wait" = Option<String>, Query, description = "How long to wait for something new, such as `30s`."),
            ("If-None-Match" = Option<String>, Header, description = "What the client has.")),
     responses((status = OK, body = wire::Reservation, description = "The reservation."),

@@ -18,9 +18,10 @@ use super::wire;
 
 /// Lists launches, oldest first, as older clients are used to. `sort=-id` turns that round.
 #[utoipa::path(
-    get, path = "/reservations", tag = "reservations", operation_id = "list_reservations",
-    params(("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
-           ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+    get, path = "/reservations", tag = "reservations", operation_id = "getReservationsList",
+    params(("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+           ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning."),
            ("sort" = Option<String>, Query, description = "`id` or `-id`.")),
     responses((status = OK, body = wire::ReservationList, description = "A page of reservations."))
 )]

@@ -3,5 +3,6 @@
 pub(super) mod create;
 pub(super) mod get;
 pub(super) mod list;
+mod requests;
 pub(super) mod typed;
 pub mod wire;

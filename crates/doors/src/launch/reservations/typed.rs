@@ -1,36 +1,88 @@
-//! `GET /reservations/{type}/{id}`
+//! `GET /reservations/aws/{ID}` and the same for the other providers.
 
 use axum::Json;
-use axum::extract::{OriginalUri, State};
+use axum::extract::State;
+use workflows::launch::cloud::ProviderKind;
 
 use super::super::Desk;
-use super::super::launches::find::{find, provider};
+use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::refused::Refused;
 use super::super::rights::Verb;
-use super::wire;
+use super::super::wire::Error;
+use super::wire::{self, ProviderReservation};
 
-/// Shows a launch in the words of its provider.
+/// Shows a launch in the words of AWS.
 #[utoipa::path(
-    get, path = "/reservations/{type}/{id}", tag = "reservations", operation_id = "get_provider_reservation",
-    params(("type" = String, Path, description = "`aws`, `azure`, `gcp` or `noop`."),
-           ("id" = i64, Path, description = "The id of the reservation.")),
-    responses((status = OK, body = wire::ProviderReservation, description = "The reservation."),
-              (status = BAD_REQUEST, body = super::super::wire::Error, description = "It is of another type."))
+    get, path = "/reservations/aws/{ID}", tag = "reservations", operation_id = "getAWSReservationByID",
+    params(("ID" = i64, Path, description = "The id of the reservation.")),
+    responses((status = OK, body = wire::AwsReservation, description = "The reservation."),
+              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
 )]
-pub(in crate::launch) async fn get_provider_reservation(
+pub(in crate::launch) async fn get_aws_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-    OriginalUri(uri): OriginalUri,
-) -> Result<Json<wire::ProviderReservation>, Refused> {
-    let path = uri.path().strip_prefix(super::super::BASE).unwrap_or_default();
-    let kind = provider("type", path.split('/').nth(2).unwrap_or_default())?;
-    let found = find(&desk, &principal, &id.to_string(), Verb::Read).await?;
-    if found.view.record.provider != kind {
-        let is = found.view.record.provider;
+) -> Result<Json<ProviderReservation>, Refused> {
+    get(&desk, &principal, ProviderKind::Aws, id).await
+}
+
+/// Shows a launch in the words of Azure.
+#[utoipa::path(
+    get, path = "/reservations/azure/{ID}", tag = "reservations", operation_id = "getAzureReservationByID",
+    params(("ID" = i64, Path, description = "The id of the reservation.")),
+    responses((status = OK, body = wire::AzureReservation, description = "The reservation."),
+              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
+)]
+pub(in crate::launch) async fn get_azure_reservation(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Number(id): Number,
+) -> Result<Json<ProviderReservation>, Refused> {
+    get(&desk, &principal, ProviderKind::Azure, id).await
+}
+
+/// Shows a launch in the words of GCP.
+#[utoipa::path(
+    get, path = "/reservations/gcp/{ID}", tag = "reservations", operation_id = "getGCPReservationByID",
+    params(("ID" = i64, Path, description = "The id of the reservation.")),
+    responses((status = OK, body = wire::GcpReservation, description = "The reservation."),
+              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
+)]
+pub(in crate::launch) async fn get_gcp_reservation(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Number(id): Number,
+) -> Result<Json<ProviderReservation>, Refused> {
+    get(&desk, &principal, ProviderKind::Gcp, id).await
+}
+
+/// Shows a launch of nothing.
+#[utoipa::path(
+    get, path = "/reservations/noop/{ID}", tag = "reservations", operation_id = "getNoopReservationByID",
+    params(("ID" = i64, Path, description = "The id of the reservation.")),
+    responses((status = OK, body = wire::NoopReservation, description = "The reservation."),
+              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
+)]
+pub(in crate::launch) async fn get_noop_reservation(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Number(id): Number,
+) -> Result<Json<ProviderReservation>, Refused> {
+    get(&desk, &principal, ProviderKind::Noop, id).await
+}
+
+async fn get(
+    desk: &Desk,
+    principal: &TenantPrincipal,
+    kind: ProviderKind,
+    id: i64,
+) -> Result<Json<ProviderReservation>, Refused> {
+    let found = find(desk, principal, &id.to_string(), Verb::Read).await?;
+    let is = found.view.record.provider;
+    if is != kind {
         return Err(Refused::invalid("type", format!("this reservation is of the type {is}")));
     }
-    Ok(Json(wire::ProviderReservation::from(&found.view)))
+    Ok(Json(ProviderReservation::from(&found.view)))
 }

@@ -2,14 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use workflows::launch::cloud::ProviderKind;
+use workflows::launch::params::PlainParameters;
 use workflows::launch::record::ShownImage;
 use workflows::launch::status::View;
 
 use super::super::launches::wire::Instance;
 use super::super::wire;
+pub use super::requests::{AwsRequest, AzureRequest, GcpRequest};
 
 /// A page of reservations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::ListGenericReservationResponse)]
 pub struct ReservationList {
     pub data: Vec<Reservation>,
     pub metadata: wire::Metadata,
@@ -17,6 +21,7 @@ pub struct ReservationList {
 
 /// How far a launch is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::GenericReservationResponse)]
 pub struct Reservation {
     pub id: i64,
     /// 1 noop, 2 aws, 3 azure, 4 gcp.
@@ -52,78 +57,170 @@ impl From<&View> for Reservation {
     }
 }
 
-/// What older clients send. Each provider has its own names for the size and the place of a machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(default)]
-pub struct NewReservation {
+/// A launch in AWS. What was not said is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::AWSReservationResponse)]
+pub struct AwsReservation {
+    pub reservation_id: i64,
     pub pubkey_id: Option<i64>,
     pub source_id: String,
-    /// An image of the cloud, or the id of a compose, which may still be building.
     pub image_id: String,
-    pub amount: Option<i64>,
-    pub instance_type: Option<String>,
-    pub instance_size: Option<String>,
-    pub machine_type: Option<String>,
-    pub region: Option<String>,
-    pub location: Option<String>,
-    pub zone: Option<String>,
-    pub name: Option<String>,
-    pub name_pattern: Option<String>,
-    pub launch_template_id: Option<String>,
+    pub amount: u32,
+    pub instance_type: String,
+    pub region: String,
+    pub name: String,
+    pub launch_template_id: String,
     pub poweroff: bool,
-}
-
-/// A launch in the words of its provider. What does not belong to the provider is left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct ProviderReservation {
-    pub reservation_id: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pubkey_id: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub image_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub amount: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instance_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launch_template_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poweroff: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aws_reservation_id: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<Instance>,
 }
 
+/// A launch in Azure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::AzureReservationResponse)]
+pub struct AzureReservation {
+    pub reservation_id: i64,
+    pub pubkey_id: Option<i64>,
+    pub source_id: String,
+    pub image_id: String,
+    pub amount: u32,
+    pub instance_size: String,
+    pub location: String,
+    pub resource_group: String,
+    pub name: String,
+    pub poweroff: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
+}
+
+/// A launch in GCP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::GCPReservationResponse)]
+pub struct GcpReservation {
+    pub reservation_id: i64,
+    pub pubkey_id: Option<i64>,
+    pub source_id: String,
+    pub image_id: String,
+    pub amount: u32,
+    pub machine_type: String,
+    pub zone: String,
+    pub name_pattern: String,
+    pub launch_template_id: String,
+    pub poweroff: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gcp_operation_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instances: Vec<Instance>,
+}
+
+/// A launch of nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = v1::NoopReservationResponse)]
+pub struct NoopReservation {
+    pub reservation_id: i64,
+}
+
+/// A launch in the words of its provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ProviderReservation {
+    Aws(AwsReservation),
+    Azure(AzureReservation),
+    Gcp(GcpReservation),
+    Noop(NoopReservation),
+}
+
 impl From<&View> for ProviderReservation {
     fn from(view: &View) -> ProviderReservation {
-        let (record, state) = (&view.record, &view.record.state);
-        let Some(given) = &record.parameters else {
-            return ProviderReservation { reservation_id: view.number, ..ProviderReservation::default() };
-        };
-        ProviderReservation {
+        let reservation_id = view.number;
+        match (view.record.provider, &view.record.parameters) {
+            (ProviderKind::Aws, Some(given)) => ProviderReservation::Aws(AwsReservation::of(view, given)),
+            (ProviderKind::Azure, Some(given)) => {
+                ProviderReservation::Azure(AzureReservation::of(view, given))
+            }
+            (ProviderKind::Gcp, Some(given)) => ProviderReservation::Gcp(GcpReservation::of(view, given)),
+            // Parameters that are not there yet leave nothing to repeat.
+            (_, None) | (ProviderKind::Noop, _) => {
+                ProviderReservation::Noop(NoopReservation { reservation_id })
+            }
+        }
+    }
+}
+
+fn text(given: &Option<String>) -> String {
+    given.clone().unwrap_or_default()
+}
+
+fn pubkey_id(given: &PlainParameters) -> Option<i64> {
+    given.key.as_ref().map(|key| key.pubkey_id)
+}
+
+fn image_id(view: &View) -> String {
+    match &view.record.image {
+        ShownImage::Cloud { id } => id.clone(),
+        ShownImage::Compose { id } => id.to_string(),
+        ShownImage::None | ShownImage::Build { .. } => String::new(),
+    }
+}
+
+fn instances(view: &View) -> Vec<Instance> {
+    view.record.state.instances.iter().map(|tracked| Instance::from(&tracked.instance)).collect()
+}
+
+impl AwsReservation {
+    fn of(view: &View, given: &PlainParameters) -> AwsReservation {
+        AwsReservation {
             reservation_id: view.number,
-            pubkey_id: given.key.as_ref().map(|key| key.pubkey_id),
-            source_id: Some(given.source_id.clone()),
-            image_id: Some(match &record.image {
-                ShownImage::Cloud { id } => id.clone(),
-                ShownImage::Compose { id } => id.to_string(),
-                ShownImage::None | ShownImage::Build { .. } => String::new(),
-            }),
-            amount: Some(given.amount),
-            instance_type: given.instance_type.clone(),
-            region: Some(given.region.clone()),
-            name: given.name.clone(),
-            launch_template_id: given.launch_template_id.clone(),
-            poweroff: Some(given.poweroff),
-            aws_reservation_id: state.reservation.clone(),
-            instances: state.instances.iter().map(|tracked| Instance::from(&tracked.instance)).collect(),
+            pubkey_id: pubkey_id(given),
+            source_id: given.source_id.clone(),
+            image_id: image_id(view),
+            amount: given.amount,
+            instance_type: text(&given.instance_type),
+            region: given.region.clone(),
+            name: text(&given.name),
+            launch_template_id: text(&given.launch_template_id),
+            poweroff: given.poweroff,
+            aws_reservation_id: view.record.state.reservation.clone(),
+            instances: instances(view),
+        }
+    }
+}
+
+impl AzureReservation {
+    fn of(view: &View, given: &PlainParameters) -> AzureReservation {
+        AzureReservation {
+            reservation_id: view.number,
+            pubkey_id: pubkey_id(given),
+            source_id: given.source_id.clone(),
+            image_id: image_id(view),
+            amount: given.amount,
+            instance_size: text(&given.instance_type),
+            location: given.region.clone(),
+            resource_group: String::new(),
+            name: text(&given.name),
+            poweroff: given.poweroff,
+            instances: instances(view),
+        }
+    }
+}
+
+impl GcpReservation {
+    fn of(view: &View, given: &PlainParameters) -> GcpReservation {
+        GcpReservation {
+            reservation_id: view.number,
+            pubkey_id: pubkey_id(given),
+            source_id: given.source_id.clone(),
+            image_id: image_id(view),
+            amount: given.amount,
+            machine_type: text(&given.instance_type),
+            zone: given.region.clone(),
+            name_pattern: text(&given.name),
+            launch_template_id: text(&given.launch_template_id),
+            poweroff: given.poweroff,
+            gcp_operation_name: view.record.state.reservation.clone(),
+            instances: instances(view),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `DELETE /sources/{id}`
+//! `DELETE /sources/{ID}`
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,8 +13,8 @@ use super::super::refused::Refused;
 ///
 /// Only where sources are kept here. Launches that need it still will fail and say so.
 #[utoipa::path(
-    delete, path = "/sources/{id}", tag = "sources", operation_id = "delete_source",
-    params(("id" = String, Path, description = "The id of the source.")),
+    delete, path = "/sources/{ID}", tag = "sources", operation_id = "delete_source",
+    params(("ID" = String, Path, description = "The id of the source.")),
     responses(
         (status = NO_CONTENT, description = "It is forgotten."),
         (status = CONFLICT, body = super::super::wire::Error, description = "It is always there: `conflict`."),

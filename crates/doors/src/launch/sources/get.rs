@@ -1,4 +1,4 @@
-//! `GET /sources/{id}`
+//! `GET /sources/{ID}`
 
 use axum::Json;
 use axum::extract::State;
@@ -11,8 +11,8 @@ use super::super::{Desk, wire};
 
 /// Shows a source.
 #[utoipa::path(
-    get, path = "/sources/{id}", tag = "sources", operation_id = "get_source",
-    params(("id" = String, Path, description = "The id of the source.")),
+    get, path = "/sources/{ID}", tag = "sources", operation_id = "get_source",
+    params(("ID" = String, Path, description = "The id of the source.")),
     responses((status = OK, body = wire::Source, description = "The source."))
 )]
 pub(in crate::launch) async fn get_source(

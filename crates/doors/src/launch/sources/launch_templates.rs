@@ -1,4 +1,4 @@
-//! `GET /sources/{id}/launch_templates`
+//! `GET /sources/{ID}/launch_templates`
 
 use axum::Json;
 use axum::extract::State;
@@ -11,16 +11,19 @@ use super::super::query::{Asked, Name};
 use super::super::refused::Refused;
 use super::super::{Desk, wire};
 
+/// What clouds give at most.
+const LIMIT_MAX: u32 = 200;
+
 /// Lists the launch templates of an account.
 ///
 /// The next page is found by a token and not by an offset.
 #[utoipa::path(
-    get, path = "/sources/{id}/launch_templates", tag = "sources", operation_id = "launch_templates",
+    get, path = "/sources/{ID}/launch_templates", tag = "sources", operation_id = "getLaunchTemplatesList",
     params(
-        ("id" = String, Path, description = "The id of the source."),
+        ("ID" = String, Path, description = "The id of the source."),
         ("region" = Option<String>, Query, description = "AWS needs it."),
         ("token" = Option<String>, Query, description = "From the link to the next page."),
-        ("limit" = Option<u32>, Query, maximum = 200, description = "100 without it."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 200, description = "100 without it."),
     ),
     responses(
         (status = OK, body = wire::TemplateList, description = "A page of templates."),
@@ -35,10 +38,12 @@ pub(in crate::launch) async fn launch_templates(
     asked: Asked,
     paging: Paging,
 ) -> Result<Json<wire::TemplateList>, Refused> {
+    let paging = paging.at_most(LIMIT_MAX);
     let page = Page { limit: paging.limit, token: asked.text("token")?.map(str::to_owned) };
     let region = asked.text("region")?;
     let found = sources::templates(&desk.door.launches, &principal.requester, &id, region, &page).await?;
     let next = found.next.map(|token| paging.next_by_token(&token)).unwrap_or_default();
     let data = found.items.into_iter().map(|one| wire::Template { id: one.id, name: one.name }).collect();
-    Ok(Json(wire::TemplateList { data, metadata: wire::TokenMetadata { links: wire::NextLink { next } } }))
+    let links = wire::TokenLinks { previous: String::new(), next };
+    Ok(Json(wire::TemplateList { data, metadata: wire::TokenMetadata { links } }))
 }

@@ -12,11 +12,12 @@ use super::super::{Desk, wire};
 
 /// Lists the accounts in clouds that the organisation lets us use.
 #[utoipa::path(
-    get, path = "/sources", tag = "sources", operation_id = "list_sources",
+    get, path = "/sources", tag = "sources", operation_id = "getSourceList",
     params(
         ("provider" = Option<String>, Query, description = "Only those of `aws`, `azure` or `gcp`."),
-        ("limit" = Option<u32>, Query, maximum = 1000, description = "100 without it."),
-        ("offset" = Option<u32>, Query, description = "How many to leave out at the beginning."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+        ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning."),
     ),
     responses((status = OK, body = wire::SourceList, description = "A page of sources."))
 )]

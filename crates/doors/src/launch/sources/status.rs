@@ -1,4 +1,4 @@
-//! `GET /sources/{id}/status`
+//! `GET /sources/{ID}/status`
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,8 +13,8 @@ use super::super::{Desk, wire};
 ///
 /// By the cheapest call that the cloud has.
 #[utoipa::path(
-    get, path = "/sources/{id}/status", tag = "sources", operation_id = "source_status",
-    params(("id" = String, Path, description = "The id of the source.")),
+    get, path = "/sources/{ID}/status", tag = "sources", operation_id = "source_status",
+    params(("ID" = String, Path, description = "The id of the source.")),
     responses(
         (status = OK, description = "It does."),
         (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),

@@ -1,4 +1,4 @@
-//! `GET /sources/{id}/upload_info`
+//! `GET /sources/{ID}/upload_info`
 
 use axum::Json;
 use axum::extract::State;
@@ -13,8 +13,8 @@ use super::super::{Desk, wire};
 ///
 /// The Image Builder asks this.
 #[utoipa::path(
-    get, path = "/sources/{id}/upload_info", tag = "sources", operation_id = "upload_info",
-    params(("id" = String, Path, description = "The id of the source.")),
+    get, path = "/sources/{ID}/upload_info", tag = "sources", operation_id = "getSourceUploadInfo",
+    params(("ID" = String, Path, description = "The id of the source.")),
     responses(
         (status = OK, body = wire::UploadInfo, description = "The account."),
         (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),

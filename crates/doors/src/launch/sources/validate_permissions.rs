@@ -1,4 +1,4 @@
-//! `GET /sources/{id}/validate_permissions`
+//! `GET /sources/{ID}/validate_permissions`
 
 use axum::Json;
 use axum::extract::State;
@@ -13,9 +13,9 @@ use super::super::{Desk, wire};
 ///
 /// Everything is tried that leaves nothing behind; what policies say is not read.
 #[utoipa::path(
-    get, path = "/sources/{id}/validate_permissions", tag = "sources", operation_id = "validate_permissions",
+    get, path = "/sources/{ID}/validate_permissions", tag = "sources", operation_id = "validate_permissions",
     params(
-        ("id" = String, Path, description = "The id of the source."),
+        ("ID" = String, Path, description = "The id of the source."),
         ("region" = Option<String>, Query, description = "Where to try; where images are made without it."),
     ),
     responses(

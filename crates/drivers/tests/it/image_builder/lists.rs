@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::Query;
 use axum::{Json, Router, routing};
-use drivers::identity::Requester;
+use drivers::identity::{CallerIdentity, Requester};
 use drivers::image_builder::{BuilderError, ImageBuilder};
 use engine::Timestamp;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ async fn only_what_is_new_enough_is_found_newest_first() {
     assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [ids[2], ids[1]]);
     let (page, total) = house.builder.page(&who(), 1, 2).await.unwrap();
     assert_eq!((page[0].id, page.len(), total), (ids[0], 1, 3));
-    let nobody = Requester { org: "org-2".into(), account: None };
+    let nobody = CallerIdentity::from(&Requester { org: "org-2".into(), account: None });
     assert_eq!(house.builder.list(&nobody, moments[0]).await.unwrap(), []);
     let refused = house.builder.page(&who(), 101, 0).await.unwrap_err();
     assert!(matches!(refused, BuilderError::Refused { status: 400, .. }), "{refused:?}");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use drivers::identity::Requester;
+use drivers::identity::{CallerIdentity, Requester};
 use drivers::image_builder::ImageBuilder;
 use reqwest::Client;
 use sandbox::Sandbox;
@@ -26,8 +26,8 @@ pub(crate) struct House {
     client: Client,
 }
 
-pub(crate) fn who() -> Requester {
-    Requester { org: "org-1".into(), account: Some("13".into()) }
+pub(crate) fn who() -> CallerIdentity {
+    CallerIdentity::from(&Requester { org: "org-1".into(), account: Some("13".into()) })
 }
 
 pub(crate) fn request(description: &str) -> Value {

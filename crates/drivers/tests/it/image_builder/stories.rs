@@ -1,7 +1,7 @@
 //! What a launch does with Image Builder, from the first call to the last.
 
 use drivers::cloud::Architecture;
-use drivers::identity::Requester;
+use drivers::identity::{CallerIdentity, Requester};
 use drivers::image_builder::{BuildStatus, BuilderError, UploadStatus};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ async fn a_build_shows_how_far_it_is() {
 async fn others_do_not_see_it() {
     let house = House::new().await;
     let id = house.builder.submit(&who(), &request("launch 1")).await.unwrap();
-    let other = Requester { org: "org-2".into(), account: None };
+    let other = CallerIdentity::from(&Requester { org: "org-2".into(), account: None });
     assert_eq!(house.builder.status(&other, id).await, Err(BuilderError::Unknown));
     house.builder.hide(&other, id).await.unwrap();
     assert!(house.builder.status(&who(), id).await.is_ok());

@@ -60,6 +60,7 @@ impl Desk {
             ("store.database_url", &database),
             ("sandbox.enabled", "true"),
             ("log.level", "off"),
+            ("launch.service_identities", "{\"*\": {account_number: \"1\"}}"),
         ];
         let flags: Vec<_> =
             flags.iter().chain(more).map(|(path, text)| (String::from(*path), String::from(*text))).collect();

@@ -91,7 +91,7 @@ impl<'a> Wizard<'a> {
                     self.arch.clone_from(&image.architecture);
                     ImageDraft::Ready(json!({"compose_id": image.id}))
                 }
-                None => self.build()?,
+                None => self.build().await?,
             },
             Picked::Words(id) if Uuid::try_parse(&id).is_ok() => ImageDraft::Ready(json!({"compose_id": id})),
             Picked::Words(id) => ImageDraft::Ready(json!({"id": id})),
@@ -100,14 +100,30 @@ impl<'a> Wizard<'a> {
         Ok(())
     }
 
-    fn build(&mut self) -> Result<ImageDraft> {
-        let distribution = self.asker.line("Distribution", Some(DISTRIBUTION))?;
+    /// What the caller may build, where the server says so.
+    async fn distribution(&mut self) -> Result<String> {
+        let offered = self.door.distributions().await.map(|all| all.data).unwrap_or_default();
+        let choices: Vec<Choice> =
+            offered.into_iter().map(|one| Choice { key: one.name, about: one.description }).collect();
+        if choices.is_empty() {
+            let named = self.asker.line("Distribution", Some(DISTRIBUTION))?;
+            return Ok(named.unwrap_or_else(|| DISTRIBUTION.to_owned()));
+        }
+        let default = choices.iter().position(|choice| choice.key == DISTRIBUTION).unwrap_or(0);
+        Ok(match self.asker.pick("Distribution (a number or a name)", &choices, Some(default))? {
+            Picked::Choice(index) => choices[index].key.clone(),
+            Picked::Words(name) => name,
+        })
+    }
+
+    async fn build(&mut self) -> Result<ImageDraft> {
+        let distribution = self.distribution().await?;
         let arches = [Arch::X86, Arch::Arm];
         let choices = arches.map(|arch| Choice { key: arch.as_str().to_owned(), about: String::new() });
         let arch = arches[self.asker.choose("Architecture", &choices, Some(0))?];
         let packages = self.asker.line("Packages to install, with blanks between them (none)", None)?;
         Ok(ImageDraft::Build(BuildDraft {
-            distribution: distribution.unwrap_or_else(|| DISTRIBUTION.to_owned()),
+            distribution,
             arch,
             packages: packages.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
             ..BuildDraft::default()

@@ -210,6 +210,7 @@ impl DefaultSource {
             name: self.name.clone(),
             uid: None,
             provider: self.provider,
+            type_id: None,
             status: Some("available".to_owned()),
         }
     }

@@ -112,6 +112,7 @@ impl SourceRecord {
             name: self.name.clone(),
             uid: Some(self.uid.clone()),
             provider: self.provider,
+            type_id: None,
             status: self.finding.as_ref().map(|finding| finding.status().to_owned()),
         }
     }

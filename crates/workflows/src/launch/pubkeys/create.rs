@@ -10,8 +10,8 @@ use crate::launch::params::Requester;
 use crate::launch::public_key::PublicKey;
 use crate::launch::rejection::{Flaw, Rejection, quoted};
 
-/// A key pair in AWS is called after it, with a few characters more.
-const NAME_CHARS_MAX: usize = 200;
+/// As in the hosted service. What a cloud does not take in a name is replaced when the key is uploaded.
+const NAME_CHARS_MAX: usize = 255;
 /// Others may write between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
 const DUPLICATE: &str = "duplicate_pubkey";
@@ -87,9 +87,8 @@ async fn withdraw(
 
 fn check(name: &str, body: &str) -> Result<PublicKey, Vec<Flaw>> {
     let mut flaws = Vec::new();
-    let is_visible = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
-    if !(1..=NAME_CHARS_MAX).contains(&name.len()) || !name.bytes().all(is_visible) {
-        let message = format!("must have 1 to {NAME_CHARS_MAX} visible ASCII characters");
+    if !(1..=NAME_CHARS_MAX).contains(&name.chars().count()) || name.chars().any(char::is_control) {
+        let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
         flaws.push(Flaw::new("name", message));
     }
     match PublicKey::parse(body) {

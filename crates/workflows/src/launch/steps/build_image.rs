@@ -8,6 +8,7 @@ use engine::prelude::*;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::caller::caller;
 use super::report::{refuse, stop_build};
 use super::wait_for_parameters::collect;
 use crate::launch::Launch;
@@ -243,7 +244,7 @@ impl Step<Launch> for BuildImage {
                 LaunchError::new(BUILD_IMAGE.name, "validation", "no Image Builder is configured here");
             return Err(refuse(op, error));
         };
-        let answer = builder.status(&op.params.requester.caller(), id).await;
+        let answer = builder.status(&caller(&self.launches, op)?, id).await;
         watch.looks = watch.looks.saturating_add(1);
         watch.last = Some(now);
         match answer {

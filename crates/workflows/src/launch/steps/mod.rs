@@ -2,6 +2,7 @@
 
 mod build_image;
 mod call;
+mod caller;
 mod check_account;
 mod check_permissions;
 mod fetch_addresses;

@@ -1,12 +1,14 @@
 //! Asks the Image Builder for the image, with the mark of this launch in its description. It honours no token, so
 //! after a lost answer the mark tells whether there is a build.
 
+use drivers::identity::CallerIdentity;
 use drivers::image_builder::{BuilderError, ImageBuilder};
 use engine::prelude::*;
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::call::{Call, Made};
+use super::caller::caller;
 use super::order::mark;
 use super::report::{refuse, steady, stop_build};
 use crate::launch::Launch;
@@ -38,19 +40,25 @@ impl SubmitBuild {
     }
 
     /// The build that an earlier call has made.
-    async fn find(&self, op: &mut Operation<Launch>, made: Made) -> Result<Option<Uuid>, BuilderError> {
+    async fn find(
+        &self,
+        op: &Operation<Launch>,
+        caller: &CallerIdentity,
+        made: Made,
+    ) -> Result<Option<Uuid>, BuilderError> {
         let Some(builder) = &self.launches.builder else { return Ok(None) };
         let mark = mark(op);
-        let listed = builder.list(&op.params.requester.caller(), made.first.minus(SKEW)).await?;
+        let listed = builder.list(caller, made.first.minus(SKEW)).await?;
         let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&mark));
         Ok(listed.into_iter().find(|build| ours(&build.description)).map(|build| build.id))
     }
 
     async fn submit(&self, op: &mut Operation<Launch>, request: &Value) -> Outcome {
         let builder = self.builder(op)?.clone();
+        let caller = caller(&self.launches, op)?;
         CALL.begins(op)?;
         op.save().await?;
-        match builder.submit(&op.params.requester.caller(), request).await {
+        match builder.submit(&caller, request).await {
             Ok(compose) => {
                 CALL.succeeded(op)?;
                 op.state.build = Some(begun(compose));
@@ -65,7 +73,7 @@ impl SubmitBuild {
 
     async fn hide(&self, op: &mut Operation<Launch>, compose: Uuid) -> Outcome {
         let Some(builder) = &self.launches.builder else { return done() };
-        let answer = builder.hide(&op.params.requester.caller(), compose).await;
+        let answer = builder.hide(&caller(&self.launches, op)?, compose).await;
         match answer {
             Ok(()) => {
                 op.state.cleared("compose");
@@ -134,7 +142,7 @@ impl Step<Launch> for SubmitBuild {
         let ImageChoice::Build(build) = &op.params.image else { return done() };
         let request = request(op, build)?;
         if let Some(made) = CALL.made(op)?.filter(|made| made.open.is_some()) {
-            match self.find(op, made).await {
+            match self.find(op, &caller(&self.launches, op)?, made).await {
                 Ok(Some(compose)) => {
                     CALL.succeeded(op)?;
                     op.state.build = Some(begun(compose));
@@ -153,7 +161,7 @@ impl Step<Launch> for SubmitBuild {
         let hides =
             op.params.profile.on_launch_failure == OnLaunchFailure::HideCompose && !op.state.abandoned;
         if op.state.build.is_none() && made.open.is_some() && hides {
-            match self.find(op, made).await {
+            match self.find(op, &caller(&self.launches, op)?, made).await {
                 Ok(Some(compose)) => op.state.build = Some(begun(compose)),
                 Ok(None) => CALL.settles(op, &self.launches.settings)?,
                 Err(error) if error.may_heal() => {

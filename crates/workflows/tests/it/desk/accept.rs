@@ -3,17 +3,22 @@
 use std::time::Duration;
 
 use engine::Resource;
+use engine::secret::ExposeSecret;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use workflows::launch::LaunchSettings;
+use workflows::launch::accept;
+use workflows::launch::builder_identity::ServiceIdentities;
 use workflows::launch::cloud::ProviderKind;
 use workflows::launch::form::{LaunchForm, ParametersForm};
+use workflows::launch::identity::{CallerIdentity, ServiceIdentity};
 use workflows::launch::intake::Intake;
 use workflows::launch::numbers;
-use workflows::launch::params::AskedImage;
+use workflows::launch::params::{AskedImage, Requester};
 use workflows::launch::profile::ProfileName;
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::Stage;
+use workflows::launch::{LaunchSettings, Launches};
+use workflows::notice::Notices;
 
 use super::office::{Office, anna, bert, build_and_wait, build_request, fields, key_line};
 
@@ -278,6 +283,79 @@ async fn nothing_secret_is_saved_in_clear() {
     assert!(!format!("{}{}", inspection.shown.params, row.record).contains("hunter2"));
 }
 
+#[tokio::test]
+async fn the_identity_of_the_caller_is_saved_and_cannot_be_read() {
+    let office = Office::closed();
+    let mut form = office.form(&anna()).await;
+    form.image = build_and_wait().image;
+    let identity = CallerIdentity::from(&anna().caller());
+    let accepted = accept::launch(&office.launches, &office.engine, &anna(), Some(&identity), &form, None)
+        .await
+        .unwrap();
+    let inspection = office.engine.inspect(accepted.operation).await.unwrap().unwrap();
+    let saved: Value = serde_json::from_str(&inspection.shown.params).unwrap();
+    assert!(saved["identity"].as_str().unwrap().starts_with("sealed:1:"), "{saved}");
+    let row = office.engine.resource(&LaunchRecord::resource(accepted.launch)).await.unwrap().unwrap();
+    assert!(!format!("{saved}{}", row.record).contains(identity.expose_secret()));
+}
+
+#[tokio::test]
+async fn an_organisation_without_an_identity_at_the_image_builder_is_told_which_setting_is_missing() {
+    let office = Office::open_with(|_, launches| {
+        let identities = ServiceIdentities::of_sandbox("000014");
+        (Launches { identities, ..launches }, Notices::none())
+    })
+    .await;
+    for image in [build_and_wait().image, AskedImage::Compose { id: Uuid::from_u128(7) }] {
+        let form = LaunchForm { image, ..office.form(&anna()).await };
+        let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
+        assert_eq!((rejection.status, rejection.code), (403, "no_service_identity"), "{rejection:?}");
+        assert!(rejection.message.contains("launch.service_identities"), "{rejection:?}");
+    }
+    // An image of the cloud needs none.
+    office.launch(&anna(), &office.form(&anna()).await, None).await.unwrap();
+    let form = LaunchForm { image: build_and_wait().image, ..office.form(&bert()).await };
+    office.launch(&bert(), &form, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn only_what_the_caller_may_build_is_accepted() {
+    let office = Office::open_with(|_, launches| {
+        let plain = ServiceIdentities::new([("000014".to_owned(), ServiceIdentity::default())].into());
+        (
+            Launches { identities: plain.or(ServiceIdentities::of_sandbox("000013")), ..launches },
+            Notices::none(),
+        )
+    })
+    .await;
+    let asks = async |who: &Requester, path: &str, value: &str| {
+        let mut request = build_request();
+        *request.pointer_mut(path).unwrap() = json!(value);
+        let form = LaunchForm { image: AskedImage::Build { request }, ..office.form(who).await };
+        office.launch(who, &form, None).await
+    };
+    for (who, name) in [
+        (&bert(), "rhel-9"),
+        (&bert(), "rhel-9.6"),
+        (&anna(), "rhel-96"),
+        (&anna(), "fedora-43"),
+        (&anna(), "rhel-9-nightly"),
+        (&anna(), ".."),
+    ] {
+        let rejection = asks(who, "/distribution", name).await.unwrap_err();
+        assert_eq!(
+            (rejection.status, fields(&rejection)),
+            (400, vec!["build.distribution"]),
+            "{rejection:?}"
+        );
+        let hint = rejection.hint.as_deref().unwrap();
+        assert!(hint.contains("centos-9") && hint.contains("rhel-9.6") == (who.org == "000013"), "{hint}");
+    }
+    for (who, name) in [(&anna(), "rhel-9.6"), (&anna(), "rhel-8.10"), (&bert(), "centos-9")] {
+        asks(who, "/distribution", name).await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_image_that_somebody_had_built_is_looked_at_first() {
     let office = Office::open().await;
@@ -289,7 +367,7 @@ async fn an_image_that_somebody_had_built_is_looked_at_first() {
     let builder = office.launches.builder.clone().unwrap();
     let mut request = build_request();
     request["image_requests"][0]["architecture"] = json!("aarch64");
-    let id = builder.submit(&anna().caller(), &request).await.unwrap();
+    let id = builder.submit(&(&anna().caller()).into(), &request).await.unwrap();
     form.image = AskedImage::Compose { id };
     let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
     assert_eq!(fields(&rejection), ["instance_type"], "{rejection:?}");

@@ -88,7 +88,7 @@ async fn what_cannot_be_read_is_for_the_dead_letters() {
 async fn a_launch_that_is_over_hears_nothing() {
     let office = Office::open().await;
     let builder = office.launches.builder.clone().unwrap();
-    let compose = builder.submit(&anna().caller(), &super::office::build_request()).await.unwrap();
+    let compose = builder.submit(&(&anna().caller()).into(), &super::office::build_request()).await.unwrap();
     let mut form = office.form(&anna()).await;
     form.image = AskedImage::Compose { id: compose };
     let accepted = office.launch(&anna(), &form, None).await.unwrap();

@@ -12,7 +12,7 @@ use workflows::launch::profile::ProfileName;
 use super::office::{Office, anna, bert, build_and_wait};
 
 async fn page(office: &Office, after: Option<i64>, limit: usize) -> InventoryPage {
-    inventory::page(&office.launches, &office.engine, &anna(), after, limit).await.unwrap()
+    inventory::page(&office.launches, &office.engine, &anna(), None, after, limit).await.unwrap()
 }
 
 async fn launched(office: &Office, amount: i64) -> i64 {
@@ -40,7 +40,7 @@ async fn the_inventory_shows_instances_as_they_are_and_launches_under_way() {
     let seen = shown.items[0].instance.as_ref().unwrap();
     assert!(seen.live && seen.instance.state == InstanceState::Running, "{seen:?}");
     assert_eq!(shown.items[0].source_id.as_deref(), Some("sandbox"));
-    let theirs = inventory::page(&office.launches, &office.engine, &bert(), None, 10).await.unwrap();
+    let theirs = inventory::page(&office.launches, &office.engine, &bert(), None, None, 10).await.unwrap();
     assert_eq!(theirs, InventoryPage::default());
 
     // Somebody else deletes one.
@@ -93,13 +93,13 @@ async fn images_are_shown_with_their_state_and_what_was_launched_from_them() {
     let accepted = office.launch(&anna(), &form, None).await.unwrap();
     let ended = office.ended(accepted.operation).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let shown = images::page(&office.launches, &office.engine, &anna(), 10, 0).await.unwrap();
+    let shown = images::page(&office.launches, &office.engine, &anna(), None, 10, 0).await.unwrap();
     assert_eq!((shown.images.len(), shown.total), (1, 1));
     let image = &shown.images[0];
     assert_eq!(image.listed.image_name.as_deref(), Some("web"));
     assert_eq!(image.compose.as_ref().unwrap().status.as_str(), "success");
     let numbers: Vec<i64> = image.launches.iter().map(|launch| launch.row.number).collect();
     assert_eq!(numbers, [accepted.number]);
-    let theirs = images::page(&office.launches, &office.engine, &bert(), 10, 0).await.unwrap();
+    let theirs = images::page(&office.launches, &office.engine, &bert(), None, 10, 0).await.unwrap();
     assert!(theirs.images.is_empty());
 }

@@ -146,7 +146,7 @@ impl Office {
         form: &LaunchForm,
         key: Option<&str>,
     ) -> Result<AcceptedLaunch, Rejection> {
-        accept::launch(&self.launches, &self.engine, who, form, key).await
+        accept::launch(&self.launches, &self.engine, who, None, form, key).await
     }
 
     pub(crate) async fn new_key(&self, who: &Requester, number: u32) -> Pubkey {

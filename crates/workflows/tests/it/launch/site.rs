@@ -294,6 +294,8 @@ fn asked(image: AskedImage, parameters: Option<AskedParameters>) -> Asked {
     Asked {
         launch: Uuid::now_v7(),
         requester: requester(),
+        identity: None,
+        builder_org: None,
         provider: ProviderKind::Aws,
         image,
         parameters,

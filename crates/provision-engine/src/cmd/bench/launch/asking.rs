@@ -14,6 +14,7 @@ pub(super) const KEY: &str =
 /// The account behind the source that the sandbox brings.
 pub(super) const ACCOUNT: &str = "123456789012";
 pub(super) const REGION: &str = "us-east-1";
+pub(super) const DISTRIBUTION: &str = "rhel-9";
 pub(super) const INSTANCE_TYPE: &str = "t3.small";
 /// So many that no organisation comes faster than it may.
 const ORGANISATIONS: usize = 500;
@@ -25,7 +26,7 @@ pub(super) fn organisation(number: usize) -> String {
 /// A request to the Image Builder.
 pub(super) fn build(name: &str) -> Value {
     json!({
-        "distribution": "rhel-9", "image_name": name,
+        "distribution": DISTRIBUTION, "image_name": name,
         "image_requests": [{
             "architecture": "x86_64", "image_type": "aws",
             "upload_request": {"type": "aws", "options": {"share_with_accounts": [ACCOUNT]}},

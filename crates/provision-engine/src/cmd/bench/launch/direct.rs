@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use drivers::aws::{self, Aws};
 use drivers::cloud::{Access, Account, Order, Place, Provider, ProviderKind};
-use drivers::identity::Requester;
+use drivers::identity::{CallerIdentity, Requester};
 use drivers::image_builder::{BuildStatus, ImageBuilder};
 use engine::{Clock, WallClock};
 use sandbox::Sandbox;
 use workflows::launch::public_key::PublicKey;
 
-use super::asking::{ACCOUNT, INSTANCE_TYPE, KEY, REGION, build, each, organisation};
+use super::asking::{ACCOUNT, DISTRIBUTION, INSTANCE_TYPE, KEY, REGION, build, each, organisation};
 use super::far_side::FarSide;
 use super::{AT_ONCE, Carried};
 use crate::cmd::bench::load::as_float;
@@ -74,7 +74,10 @@ impl Direct {
 
     async fn launch(&self, number: usize) -> Result<()> {
         let name = format!("base-{number}");
-        let (place, who) = (self.place(&name), Requester { org: organisation(number), account: None });
+        let place = self.place(&name);
+        let who = Requester { org: organisation(number), account: Some("1".to_owned()) };
+        let who = CallerIdentity::from(&who);
+        self.builder.architectures(&who, DISTRIBUTION).await?;
         self.aws.identity(&place).await?;
         self.aws.rehearse(&place, &order(&name, None, None)).await?;
         let id = self.builder.submit(&who, &build(&name)).await?;
