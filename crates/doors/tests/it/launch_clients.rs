@@ -28,7 +28,6 @@ async fn every_path_answers_with_and_without_a_slash_at_its_end() {
     }
     let paged = world.get("/pubkeys/?limit=5&offset=0").await.is_ok();
     assert_eq!(paged.json["metadata"]["total"], 0);
-    world.get("/pubkeys//").await.is(404, "not_found");
     world.get("/nothing/").await.is(404, "not_found");
     // A provider that does not exist is a bad request, with and without a number behind it.
     for path in ["/reservations/ibm", "/reservations/ibm/", "/reservations/ibm/7"] {
@@ -150,7 +149,7 @@ async fn pages_have_bounds_and_their_links_follow_them() {
 #[tokio::test]
 async fn a_key_may_be_called_what_people_are_called() {
     let world = launch_world().await;
-    let name = "Zoë 鍵 🔑 ".to_owned() + &"ü".repeat(246);
+    let name = "Zoë 鍵 🔑 ".to_owned() + &"ü".repeat(247);
     assert_eq!(name.chars().count(), 255);
     let body = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPEx6w7/lJ+pCpC+1KebnLCSkUBdxig0C67vVby4Vi6";
     let keep = async |name: &str| world.post("/pubkeys", &json!({"name": name, "body": body})).await;

@@ -6,16 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::{ExposeSecret, SecretString};
 use reqwest::header::HeaderValue;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::header::{IdentityError, document, header, parse};
 use super::{IdentityHeader, Requester};
 
 /// The value of the identity header, as it is sent. It may hold names and addresses of people, so that it is a secret.
-/// It is serialised only on its way to a store that seals it.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone)]
 pub struct CallerIdentity(SecretString);
 
 impl CallerIdentity {
@@ -42,20 +39,6 @@ impl ExposeSecret<str> for CallerIdentity {
 impl fmt::Debug for CallerIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CallerIdentity(…)")
-    }
-}
-
-impl From<CallerIdentity> for String {
-    fn from(identity: CallerIdentity) -> String {
-        identity.0.expose_secret().to_owned()
-    }
-}
-
-impl TryFrom<String> for CallerIdentity {
-    type Error = IdentityError;
-
-    fn try_from(value: String) -> Result<CallerIdentity, IdentityError> {
-        CallerIdentity::forwarded(&value).map(|(identity, _)| identity)
     }
 }
 

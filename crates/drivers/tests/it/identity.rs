@@ -112,8 +112,6 @@ fn an_identity_that_is_handed_on_is_not_changed_and_not_shown() {
     let (identity, read) = CallerIdentity::forwarded(&value).unwrap();
     assert_eq!((identity.expose_secret(), read.user.as_deref()), (value.as_str(), Some("ada")));
     assert!(!format!("{identity:?}").contains(&value[..16]));
-    let kept: CallerIdentity = serde_json::from_value(serde_json::to_value(&identity).unwrap()).unwrap();
-    assert_eq!(kept.expose_secret(), value);
     for bad in ["", "no base64", &"A".repeat(16 * 1024 + 4)] {
         assert!(CallerIdentity::forwarded(bad).is_err(), "{}", bad.len());
     }

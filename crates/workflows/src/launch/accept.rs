@@ -168,7 +168,7 @@ async fn look_up(
     let asked = Asked {
         launch: id,
         requester: desk.who.clone(),
-        identity: identity.cloned(),
+        identity: identity.map(|identity| identity.expose_secret().to_owned()),
         builder_org,
         provider,
         image: form.image.clone(),

@@ -1,5 +1,6 @@
 //! How a launch that was asked for becomes what is saved: checked in form and size, its secrets sealed.
 
+use drivers::identity;
 use engine::secret::{Sealer, SecretString};
 use serde_json::Value;
 
@@ -31,6 +32,8 @@ pub fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
 /// The same for a launch that is in our hands, with all that is wrong about it.
 pub fn params(asked: Asked, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
     let mut flaws = requester(&asked.requester);
+    let identity = asked.identity.as_deref().map(identity::parse).transpose();
+    flaws.extend(identity.err().map(|error| Flaw::new("identity", error.to_string())));
     flaws.extend(profile(&asked.profile));
     if let Some(parameters) = &asked.parameters {
         flaws.extend(sizes(parameters));
@@ -54,7 +57,7 @@ pub fn params(asked: Asked, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
     Ok(Params {
         launch: asked.launch,
         requester: asked.requester,
-        identity: asked.identity.map(|identity| sealer.seal(&SecretString::from(String::from(identity)))),
+        identity: asked.identity.map(|identity| sealer.seal(&SecretString::from(identity))),
         builder_org: asked.builder_org,
         provider: asked.provider,
         image,

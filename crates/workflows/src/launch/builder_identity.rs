@@ -80,16 +80,13 @@ impl Launches {
         open: impl FnOnce(&Sealed) -> Result<SecretString, E>,
     ) -> Result<CallerIdentity, E> {
         let own = || CallerIdentity::from(&params.requester.caller());
-        match &params.identity {
-            Some(sealed) => {
-                let value = open(sealed)?;
-                Ok(CallerIdentity::try_from(value.expose_secret().to_owned()).unwrap_or_else(|_| own()))
-            }
-            None => {
-                let org = &params.requester.org;
-                Ok(self.identities.get(org).map_or_else(own, |service| service.identity(org)))
-            }
-        }
+        let org = &params.requester.org;
+        let Some(sealed) = &params.identity else {
+            return Ok(self.identities.get(org).map_or_else(own, |service| service.identity(org)));
+        };
+        let value = open(sealed)?;
+        let saved = CallerIdentity::forwarded(value.expose_secret());
+        Ok(saved.map_or_else(|_| own(), |(identity, _)| identity))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use drivers::cloud::{Architecture, ProviderKind};
-use drivers::identity::{self, CallerIdentity};
+use drivers::identity;
 use engine::Resource;
 use engine::secret::{ExposeSecret, Sealed, Sealer, SecretString};
 use serde::{Deserialize, Serialize};
@@ -35,15 +35,15 @@ impl Requester {
     }
 }
 
-/// A launch as it is handed to the engine.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A launch as it is handed to the engine, which seals what is secret. `Debug` leaves the identity out.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     pub launch: Uuid,
     pub requester: Requester,
     /// The identity header of the caller, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<CallerIdentity>,
+    pub identity: Option<String>,
     /// The organisation at the Image Builder, where it has another name than here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builder_org: Option<String>,
@@ -53,6 +53,19 @@ pub struct Asked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<AskedParameters>,
     pub profile: Profile,
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked")
+            .field("launch", &self.launch)
+            .field("requester", &self.requester)
+            .field("provider", &self.provider)
+            .field("image", &self.image)
+            .field("parameters", &self.parameters)
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A request may hold passwords and activation keys, so that `Debug` leaves it out.

@@ -27,6 +27,7 @@ use crate::audit::about;
     responses(
         (status = ACCEPTED, body = wire::Launch, description = "It is accepted; `Location` says where to look."),
         (status = BAD_REQUEST, body = super::super::wire::Error, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, body = super::super::wire::Error, description = "There is no such key, source or image."),
         (status = CONFLICT, body = super::super::wire::Error, description = "The key was used for something else."),
         (status = TOO_MANY_REQUESTS, body = super::super::wire::Error, description = "Too many at once."),
     )

@@ -31,6 +31,8 @@ use crate::audit::about;
     responses(
         (status = OK, body = wire::AwsReservation, description = "It is accepted."),
         (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
+        (status = CONFLICT, body = Error, description = "The key was used for something else."),
         (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
     )
 )]
@@ -51,6 +53,8 @@ pub(in crate::launch) async fn create_aws_reservation(
     responses(
         (status = OK, body = wire::AzureReservation, description = "It is accepted."),
         (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
+        (status = CONFLICT, body = Error, description = "The key was used for something else."),
         (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
     )
 )]
@@ -71,6 +75,8 @@ pub(in crate::launch) async fn create_azure_reservation(
     responses(
         (status = OK, body = wire::GcpReservation, description = "It is accepted."),
         (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
+        (status = CONFLICT, body = Error, description = "The key was used for something else."),
         (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
     )
 )]
@@ -91,6 +97,7 @@ pub(in crate::launch) async fn create_gcp_reservation(
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
     responses(
         (status = OK, body = wire::NoopReservation, description = "It is accepted."),
+        (status = CONFLICT, body = Error, description = "The key was used for something else."),
         (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
     )
 )]

@@ -55,9 +55,7 @@ pub struct GcpRequest {
 }
 
 /// An amount was never optional for these clients: leaving it out has always meant none.
-fn amount(given: Option<i64>) -> Option<i64> {
-    Some(given.unwrap_or(0))
-}
+const AMOUNT: i64 = 0;
 
 impl From<AwsRequest> for ParametersForm {
     fn from(new: AwsRequest) -> ParametersForm {
@@ -66,7 +64,7 @@ impl From<AwsRequest> for ParametersForm {
             region: new.region,
             instance_type: new.instance_type,
             launch_template_id: new.launch_template_id,
-            amount: amount(new.amount),
+            amount: new.amount.or(Some(AMOUNT)),
             name: new.name,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,
@@ -81,7 +79,7 @@ impl From<AzureRequest> for ParametersForm {
             source_id: new.source_id,
             region: new.location,
             instance_type: new.instance_size,
-            amount: amount(new.amount),
+            amount: new.amount.or(Some(AMOUNT)),
             name: new.name,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,
@@ -97,7 +95,7 @@ impl From<GcpRequest> for ParametersForm {
             region: new.zone,
             instance_type: new.machine_type,
             launch_template_id: new.launch_template_id,
-            amount: amount(new.amount),
+            amount: new.amount.or(Some(AMOUNT)),
             name: new.name_pattern,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,

@@ -149,8 +149,8 @@ impl From<&View> for ProviderReservation {
     }
 }
 
-fn text(given: &Option<String>) -> String {
-    given.clone().unwrap_or_default()
+fn text(given: Option<&String>) -> String {
+    given.cloned().unwrap_or_default()
 }
 
 fn pubkey_id(given: &PlainParameters) -> Option<i64> {
@@ -177,10 +177,10 @@ impl AwsReservation {
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,
-            instance_type: text(&given.instance_type),
+            instance_type: text(given.instance_type.as_ref()),
             region: given.region.clone(),
-            name: text(&given.name),
-            launch_template_id: text(&given.launch_template_id),
+            name: text(given.name.as_ref()),
+            launch_template_id: text(given.launch_template_id.as_ref()),
             poweroff: given.poweroff,
             aws_reservation_id: view.record.state.reservation.clone(),
             instances: instances(view),
@@ -196,10 +196,10 @@ impl AzureReservation {
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,
-            instance_size: text(&given.instance_type),
+            instance_size: text(given.instance_type.as_ref()),
             location: given.region.clone(),
             resource_group: String::new(),
-            name: text(&given.name),
+            name: text(given.name.as_ref()),
             poweroff: given.poweroff,
             instances: instances(view),
         }
@@ -214,10 +214,10 @@ impl GcpReservation {
             source_id: given.source_id.clone(),
             image_id: image_id(view),
             amount: given.amount,
-            machine_type: text(&given.instance_type),
+            machine_type: text(given.instance_type.as_ref()),
             zone: given.region.clone(),
-            name_pattern: text(&given.name),
-            launch_template_id: text(&given.launch_template_id),
+            name_pattern: text(given.name.as_ref()),
+            launch_template_id: text(given.launch_template_id.as_ref()),
             poweroff: given.poweroff,
             gcp_operation_name: view.record.state.reservation.clone(),
             instances: instances(view),

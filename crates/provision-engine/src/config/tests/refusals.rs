@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use workflows::launch::builder_identity::ServiceIdentities;
+use workflows::launch::identity::ServiceIdentity;
 
 use super::*;
 
@@ -121,6 +123,34 @@ fn every_setting_of_the_table_is_read_and_checked() {
             setting.kind
         );
         assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn an_identity_has_three_fields_and_each_is_a_short_text() {
+    let yaml = |identity: &str| format!("launch: {{service_identities: {identity}}}");
+    let whole = r#"{"000013": {org_id: "13", account_number: "0000013", entitlements: [rhel]}, "*": {}}"#;
+    let (config, warnings) = load(&yaml(whole), &[], &[]).unwrap();
+    assert_eq!(warnings, []);
+    let identity = ServiceIdentity {
+        org_id: Some("13".into()),
+        account_number: Some("0000013".into()),
+        entitlements: vec!["rhel".into()],
+    };
+    let expected = [("000013".to_owned(), identity), ("*".to_owned(), ServiceIdentity::default())];
+    assert_eq!(config.launch.identities, ServiceIdentities::new(expected.into()));
+    let long = format!(r#"{{"13": {{org_id: "{}"}}}}"#, "1".repeat(65));
+    for wrong in [
+        r#"{"13": 7}"#,
+        r#"{"a b": {}}"#,
+        r#"{"13": {account_number: 13}}"#,
+        r#"{"13": {account: "13"}}"#,
+        r#"{"13": {entitlements: rhel}}"#,
+        r#"{"13": {entitlements: ["rh el"]}}"#,
+        &long,
+    ] {
+        let error = load(&yaml(wrong), &[], &[]).unwrap_err().to_string();
+        assert!(error.contains("launch.service_identities: expected a map of organisations"), "{error}");
     }
 }
 

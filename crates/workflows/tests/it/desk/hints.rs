@@ -2,9 +2,13 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
+use workflows::launch::Launches;
+use workflows::launch::builder_identity::ServiceIdentities;
+use workflows::launch::form::LaunchForm;
 use workflows::launch::hints::{self, Heard, HintError};
-use workflows::launch::identity;
+use workflows::launch::identity::{self, ServiceIdentity};
 use workflows::launch::params::AskedImage;
+use workflows::notice::Notices;
 
 use engine::secret::ExposeSecret;
 
@@ -56,6 +60,24 @@ async fn foreign_forged_and_early_events_are_ignored_and_say_why() {
     }
     let nobody = hints::image_ready(&office.engine, Uuid::from_u128(9)).await.unwrap();
     assert_eq!(nobody, Heard::Ignored("there is no such launch"));
+}
+
+#[tokio::test]
+async fn an_organisation_may_have_another_name_at_the_image_builder() {
+    let compose = Uuid::from_u128(7);
+    let office = Office::open_with(|_, launches| {
+        let identity = ServiceIdentity { org_id: Some("77".into()), ..ServiceIdentity::default() };
+        let identities = ServiceIdentities::new([("000013".to_owned(), identity)].into());
+        (
+            Launches { identities, builder: Office::closed().launches.builder.clone(), ..launches },
+            Notices::none(),
+        )
+    })
+    .await;
+    let form = LaunchForm { image: AskedImage::Compose { id: compose }, ..office.form(&anna()).await };
+    office.launch(&anna(), &form, None).await.unwrap();
+    assert_eq!(hear(&office, &event(compose, "77", "success")).await, Heard::Told(1));
+    assert!(matches!(hear(&office, &event(compose, "000013", "success")).await, Heard::Ignored(_)));
 }
 
 #[tokio::test]
