@@ -93,7 +93,7 @@ fn identity(node: &Node) -> Result<ServiceIdentity, Box<Node>> {
             ("org_id", _) => identity.org_id = id(node)?,
             ("account_number", _) => identity.account_number = id(node)?,
             ("entitlements", Value::List(names)) if names.len() <= ENTITLEMENTS_MAX => {
-                let names = names.iter().map(|name| id(name)).collect::<Result<Vec<_>, _>>()?;
+                let names = names.iter().map(&id).collect::<Result<Vec<_>, _>>()?;
                 identity.entitlements = names.into_iter().flatten().collect();
             }
             _ => return Err(wrong(node)),
