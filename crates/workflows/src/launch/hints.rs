@@ -3,9 +3,8 @@
 
 use drivers::identity;
 use engine::store::{ResourceQuery, ResourceRow, StoreError};
-use engine::{Engine, Phase, Resource, SubmitError, Timestamp};
-use serde::Deserialize;
-use serde_json::Value;
+use engine::{Engine, Phase, Resource, SubmitError};
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::numbers;
@@ -38,7 +37,6 @@ impl From<StoreError> for HintError {
 
 /// Events are short; the options of an upload are the longest part.
 const EVENT_BYTES_MAX: usize = 64 * 1024;
-const ID_CHARS_MAX: usize = 255;
 const ORG_CHARS_MAX: usize = 64;
 /// So many launches may wait for one image.
 const LAUNCHES_MAX: usize = 1000;
@@ -89,99 +87,56 @@ pub async fn compose_ready(engine: &Engine, compose: Uuid, org: Option<&str>) ->
 /// A message about a build. `identity` is its header `x-rh-identity`, where it has one.
 pub async fn from_event(engine: &Engine, payload: &[u8], identity: Option<&str>) -> Result<Heard, HintError> {
     let event = Event::parse(payload).map_err(HintError::Malformed)?;
-    if let Some(header) = identity {
-        let sender = identity::parse(header).map_err(|error| HintError::Malformed(error.to_string()))?;
-        if sender.org.as_deref() != Some(event.org_id.as_str()) {
-            return Ok(Heard::Ignored("the sender belongs to another organisation than the event"));
-        }
+    let sender = identity.and_then(|header| identity::parse(header).ok()).and_then(|sender| sender.org);
+    if let (Some(sender), Some(named)) = (&sender, &event.org)
+        && sender != named
+    {
+        return Ok(Heard::Ignored("the sender belongs to another organisation than the event"));
     }
-    if !event.status.is_over() {
+    if event.is_under_way {
         return Ok(Heard::Ignored("the build goes on"));
     }
-    compose_ready(engine, event.compose_id, Some(&event.org_id)).await
-}
-
-/// What a message says. Fields that are not known here are left alone; what is known must be right.
-#[derive(Debug, Deserialize)]
-struct Event {
-    event_id: String,
-    compose_id: Uuid,
-    org_id: String,
-    status: Status,
-    #[serde(default)]
-    upload: Option<Upload>,
-    #[serde(default)]
-    error: Option<Value>,
-    occurred_at: Timestamp,
-}
-
-#[derive(Debug, Deserialize)]
-struct Upload {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    options: Value,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Pending,
-    Building,
-    Uploading,
-    Registering,
-    Success,
-    Failure,
-}
-
-impl Status {
-    fn is_over(self) -> bool {
-        matches!(self, Status::Success | Status::Failure)
+    match event.about {
+        About::Launch(launch) => image_ready(engine, launch).await,
+        About::Compose(compose) => compose_ready(engine, compose, event.org.or(sender).as_deref()).await,
     }
 }
+
+/// What a message says. Only the id is needed; everything else may be missing or have a form of its own, because the
+/// launch looks for itself.
+#[derive(Debug, PartialEq, Eq)]
+struct Event {
+    about: About,
+    org: Option<String>,
+    /// Its status is one of a build that is not over. Any other status is a reason to look.
+    is_under_way: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum About {
+    Compose(Uuid),
+    Launch(Uuid),
+}
+
+/// The states of a build that is not over.
+const UNDER_WAY: [&str; 4] = ["pending", "building", "uploading", "registering"];
 
 impl Event {
     fn parse(payload: &[u8]) -> Result<Event, String> {
         if payload.len() > EVENT_BYTES_MAX {
             return Err(format!("it has more than {EVENT_BYTES_MAX} bytes"));
         }
-        let mut reader = serde_json::Deserializer::from_slice(payload);
-        let event: Event =
-            serde_path_to_error::deserialize(&mut reader).map_err(|error| error.to_string())?;
-        reader.end().map_err(|error| error.to_string())?;
-        event.check()?;
-        Ok(event)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let is_name = |text: &str, most: usize| {
-            (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+        let fields: Map<String, Value> =
+            serde_json::from_slice(payload).map_err(|error| format!("it must be a JSON object: {error}"))?;
+        let text = |field: &str| fields.get(field).and_then(Value::as_str);
+        let is_org = |org: &&str| {
+            (1..=ORG_CHARS_MAX).contains(&org.len()) && org.bytes().all(|byte| byte.is_ascii_graphic())
         };
-        if !is_name(&self.event_id, ID_CHARS_MAX) {
-            return Err(format!("event_id: must have 1 to {ID_CHARS_MAX} visible characters"));
-        }
-        if !is_name(&self.org_id, ORG_CHARS_MAX) {
-            return Err(format!("org_id: must have 1 to {ORG_CHARS_MAX} visible characters"));
-        }
-        if let Some(upload) = &self.upload {
-            if !is_name(&upload.kind, ID_CHARS_MAX) {
-                return Err(format!("upload.type: must have 1 to {ID_CHARS_MAX} visible characters"));
-            }
-            if !upload.options.is_object() && !upload.options.is_null() {
-                return Err("upload.options: must be an object".to_owned());
-            }
-        }
-        if self
-            .error
-            .as_ref()
-            .is_some_and(|error| !(error.is_object() || error.is_string() || error.is_null()))
-        {
-            return Err("error: must be a text or an object".to_owned());
-        }
-        if self.occurred_at < Timestamp(0) {
-            return Err("occurred_at: is before 1970".to_owned());
-        }
-        Ok(())
+        Ok(Event {
+            about: about(&fields)?,
+            org: text("org_id").filter(is_org).map(str::to_owned),
+            is_under_way: text("status").is_some_and(|status| UNDER_WAY.contains(&status)),
+        })
     }
 }
 
@@ -192,6 +147,21 @@ fn is_of(row: &ResourceRow, org: &str) -> bool {
         Some(tenant) if tenant == org => builder_org().is_none_or(|known| known == org),
         _ => builder_org().is_some_and(|known| known == org),
     }
+}
+
+/// The build is preferred, because several launches may wait for it.
+fn about(fields: &Map<String, Value>) -> Result<About, String> {
+    let mut wrong = None;
+    for (field, make) in [("compose_id", About::Compose as fn(Uuid) -> About), ("launch_id", About::Launch)] {
+        let Some(value) = fields.get(field).filter(|value| !value.is_null()) else { continue };
+        match value.as_str().and_then(|text| Uuid::try_parse(text).ok()) {
+            Some(id) => return Ok(make(id)),
+            None => wrong = wrong.or(Some(format!("{field}: must be a UUID as text"))),
+        }
+    }
+    Err(wrong.unwrap_or_else(|| {
+        "compose_id: missing; name the build with compose_id or the launch with launch_id".to_owned()
+    }))
 }
 
 fn is_under_way(row: &ResourceRow) -> bool {
@@ -217,33 +187,57 @@ mod tests {
         })
     }
 
-    #[test]
-    fn an_event_of_the_right_form_is_read() {
-        let read = Event::parse(event().to_string().as_bytes()).unwrap();
-        assert_eq!((read.org_id.as_str(), read.status), ("000013", Status::Success));
+    const COMPOSE: Uuid = Uuid::from_u128(0x0192_f0c1_2a3b_7c4d_8e5f_0011_2233_4455);
+
+    fn read(event: &Value) -> Result<Event, String> {
+        Event::parse(event.to_string().as_bytes())
     }
 
     #[test]
-    fn what_is_wrong_with_an_event_is_told_with_its_field() {
-        let with = |key: &str, value: Value| {
+    fn an_event_of_the_right_form_is_read() {
+        let org = Some("000013".to_owned());
+        let expected = Event { about: About::Compose(COMPOSE), org, is_under_way: false };
+        assert_eq!(read(&event()), Ok(expected));
+    }
+
+    #[test]
+    fn everything_but_the_id_may_be_missing_or_have_another_form() {
+        let bare = Event { about: About::Compose(COMPOSE), org: None, is_under_way: false };
+        assert_eq!(read(&json!({"compose_id": COMPOSE})), Ok(bare));
+        let launch = read(&json!({"launch_id": COMPOSE, "compose_id": null})).unwrap();
+        assert_eq!(launch.about, About::Launch(COMPOSE));
+        assert_eq!(read(&json!({"launch_id": COMPOSE, "compose_id": 7})).unwrap().about, launch.about);
+        for (key, value) in [
+            ("event_id", Value::Null),
+            ("status", json!("done")),
+            ("status", json!({"state": "success"})),
+            ("upload", json!({})),
+            ("upload", json!([1])),
+            ("error", json!(7)),
+            ("occurred_at", json!("yesterday")),
+        ] {
             let mut event = event();
             event[key] = value;
-            event.to_string()
-        };
-        let long = "x".repeat(EVENT_BYTES_MAX);
+            assert!(read(&event).is_ok_and(|read| !read.is_under_way && read.org.is_some()), "{event}");
+        }
+        for org in [json!(13), json!("a b"), json!("")] {
+            let mut event = event();
+            event["org_id"] = org;
+            assert_eq!(read(&event).unwrap().org, None, "{event}");
+        }
+    }
+
+    #[test]
+    fn an_event_that_names_no_launch_is_refused_with_its_field() {
+        let long = json!({"compose_id": COMPOSE, "x": "x".repeat(EVENT_BYTES_MAX)}).to_string();
         for (payload, part) in [
-            ("{".to_owned(), "EOF"),
-            (format!("{} {{}}", event()), "trailing"),
-            (with("upload", json!({"type": "aws", "options": {"x": long}})), "bytes"),
-            (with("compose_id", json!("1")), "compose_id"),
-            (with("event_id", json!("")), "event_id"),
-            (with("org_id", json!("a b")), "org_id"),
-            (with("org_id", Value::Null), "org_id"),
-            (with("status", json!("done")), "status"),
-            (with("upload", json!({"options": {}})), "upload"),
-            (with("upload", json!({"type": "aws", "options": []})), "upload.options"),
-            (with("error", json!(7)), "error"),
-            (with("occurred_at", json!("yesterday")), "occurred_at"),
+            ("{", "EOF"),
+            ("[]", "a JSON object"),
+            (&format!("{} {{}}", event()), "trailing"),
+            (&long, "bytes"),
+            ("{}", "compose_id: missing"),
+            (r#"{"compose_id": "1"}"#, "compose_id: must be a UUID"),
+            (r#"{"launch_id": 7}"#, "launch_id: must be a UUID"),
         ] {
             let error = Event::parse(payload.as_bytes()).unwrap_err();
             assert!(error.contains(part), "{part}: {error}");

@@ -94,15 +94,28 @@ async fn the_sender_of_an_event_must_be_of_the_same_organisation() {
     };
     assert_eq!(send(header(&anna())).await.unwrap(), Heard::Told(1));
     assert!(matches!(send(header(&bert())).await.unwrap(), Heard::Ignored(_)));
-    assert!(matches!(send("not base64!".into()).await, Err(HintError::Malformed(_))));
+    assert_eq!(send("not base64!".into()).await.unwrap(), Heard::Told(1), "it says nothing about the sender");
+}
+
+#[tokio::test]
+async fn the_message_printed_in_the_guide_is_heard() {
+    let guide = include_str!("../../../../../docs/guide/launch.md");
+    let example = guide.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let compose = serde_json::from_str::<Value>(example).unwrap()["compose_id"].as_str().unwrap().to_owned();
+    let (office, launch) = waiting(Uuid::try_parse(&compose).unwrap()).await;
+    let hear = async |payload: &str| hints::from_event(&office.engine, payload.as_bytes(), None).await;
+    assert_eq!(hear(example).await.unwrap(), Heard::Told(1));
+    assert_eq!(hear(&json!({"compose_id": compose}).to_string()).await.unwrap(), Heard::Told(1));
+    assert_eq!(hear(&json!({"launch_id": launch}).to_string()).await.unwrap(), Heard::Told(1));
 }
 
 #[tokio::test]
 async fn what_cannot_be_read_is_for_the_dead_letters() {
     let office = Office::closed();
-    for payload in ["", "{}", "[]", "{\"compose_id\": 7}"] {
+    for payload in ["", "[]", "{}  ", "{\"compose_id\": 7}"] {
         let heard = hints::from_event(&office.engine, payload.as_bytes(), None).await;
-        assert!(matches!(heard, Err(HintError::Malformed(_))), "{payload}: {heard:?}");
+        let Err(HintError::Malformed(why)) = heard else { panic!("{payload}: {heard:?}") };
+        assert!(payload.len() < 3 || why.contains("compose_id"), "{payload}: {why}");
     }
 }
 
