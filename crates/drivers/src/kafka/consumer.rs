@@ -10,7 +10,7 @@ use rdkafka::consumer::{CommitMode, Consumer as _, StreamConsumer};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Headers as _, Message as _};
 use tokio::sync::oneshot;
-use tracing::{debug, error};
+use tracing::debug;
 
 use super::watch::Watch;
 use super::{KafkaOptions, MESSAGE_BYTES_MAX, SYSTEM, check_topic};
@@ -31,7 +31,7 @@ const FETCH_WAIT_MS: &str = "50";
 const SESSION_MS: &str = "10000";
 /// A topic that is made later than its consumer is found within this time.
 const LOOK_AROUND_MS: &str = "10000";
-/// After an error, and before a commit is tried again.
+/// After an error that never ends, and before a commit is tried again.
 const PAUSE: Duration = Duration::from_millis(500);
 /// A consumer that closes leaves its group within this time, or is thrown out later.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
@@ -131,9 +131,12 @@ impl Consumer {
                         watch.progress().hand_out(message.partition(), message.offset());
                         return Received::of(&message);
                     }
+                    // Messages and the turns of the group are behind the errors in the same queue, and an outage leaves
+                    // hundreds of errors there. So only an error that never ends is a reason to pause.
                     Err(error) => {
-                        self.trouble(&error);
-                        tokio::time::sleep(PAUSE).await;
+                        if self.is_fatal(&error) {
+                            tokio::time::sleep(PAUSE).await;
+                        }
                     }
                 },
                 () = watch.room.notified() => {}
@@ -165,13 +168,14 @@ impl Consumer {
         let _ = tokio::time::timeout(CLOSE_LIMIT, closed).await;
     }
 
-    fn trouble(&self, error: &KafkaError) {
+    /// Tells it once, as the errors of the connection are.
+    fn is_fatal(&self, error: &KafkaError) -> bool {
+        let line = &self.stream.context().line;
         match error {
-            KafkaError::MessageConsumptionFatal(code) => {
-                error!(topic = self.topic, %code, "this consumer of kafka gets no more messages until a restart");
-            }
-            other => self.stream.context().line.error(other),
+            KafkaError::MessageConsumptionFatal(code) => line.is_dead(*code),
+            other => line.error(other),
         }
+        matches!(error, KafkaError::MessageConsumptionFatal(_))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use serde::Deserialize;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
 /// One client's line. Its errors come again with every try to connect, and a log is no place to count them.
 #[derive(Debug)]
@@ -17,8 +17,14 @@ pub(super) struct Line {
 #[derive(Debug, Default)]
 struct Told {
     is_lost: bool,
+    /// How many statistics in a row had a broker that was up.
+    ups: u32,
     complaints: Vec<RDKafkaErrorCode>,
 }
+
+/// A broker that starts takes connections and drops them again. So it counts as back when this many statistics in a
+/// row say so, or when a message went over the line.
+const UPS: u32 = 2;
 
 /// The part of the client's statistics that matters here.
 #[derive(Deserialize)]
@@ -51,7 +57,9 @@ impl Line {
         let whose = &self.whose;
         match code {
             Code::AllBrokersDown => {
-                if !std::mem::replace(&mut self.told().is_lost, true) {
+                let mut told = self.told();
+                told.ups = 0;
+                if !std::mem::replace(&mut told.is_lost, true) {
                     warn!(whose, "no broker of kafka can be reached; trying again until one can");
                 }
             }
@@ -65,19 +73,39 @@ impl Line {
             | Code::NotCoordinator
             | Code::AssignmentLost => debug!(whose, %code, "the group of kafka is being put together anew"),
             code => {
-                let mut told = self.told();
-                if !told.complaints.contains(&code) {
-                    told.complaints.push(code);
+                if self.is_new(code) {
                     warn!(whose, %code, "kafka complains; trying again");
                 }
             }
         }
     }
 
+    /// The client does not work any longer, and says so again and again.
+    pub(super) fn is_dead(&self, code: RDKafkaErrorCode) {
+        if self.is_new(code) {
+            let whose = &self.whose;
+            error!(whose, %code, "this client of kafka gets no more messages until the server is restarted");
+        }
+    }
+
+    fn is_new(&self, code: RDKafkaErrorCode) -> bool {
+        let mut told = self.told();
+        let is_new = !told.complaints.contains(&code);
+        if is_new {
+            told.complaints.push(code);
+        }
+        is_new
+    }
+
     /// The client's statistics: a broker that is up means that the line is there again.
     pub(super) fn statistics(&self, json: &[u8]) {
         let Ok(statistics) = serde_json::from_slice::<Statistics>(json) else { return };
-        if statistics.brokers.values().any(|broker| broker.state == "UP") {
+        let is_up = statistics.brokers.values().any(|broker| broker.state == "UP");
+        let mut told = self.told();
+        told.ups = if is_up { told.ups.saturating_add(1) } else { 0 };
+        let is_back = told.ups >= UPS;
+        drop(told);
+        if is_back {
             self.is_back();
         }
     }
@@ -121,9 +149,14 @@ mod tests {
             line.trouble(RDKafkaErrorCode::TopicAuthorizationFailed);
         }
         assert_eq!(state(&line), (true, 1));
+        let up = br#"{"brokers": {"a:1/1": {"state": "DOWN"}, "b:1/2": {"state": "UP"}}}"#;
         line.statistics(br#"{"brokers": {"a:1/1": {"state": "CONNECT"}}}"#);
+        line.statistics(up);
+        assert_eq!(state(&line), (true, 1), "a broker that starts may be gone again");
+        line.trouble(RDKafkaErrorCode::AllBrokersDown);
+        line.statistics(up);
         assert_eq!(state(&line), (true, 1));
-        line.statistics(br#"{"brokers": {"a:1/1": {"state": "DOWN"}, "b:1/2": {"state": "UP"}}}"#);
+        line.statistics(up);
         assert_eq!(state(&line), (false, 1), "a connection says nothing about rights");
         line.well();
         assert_eq!(state(&line), (false, 0));

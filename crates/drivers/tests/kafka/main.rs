@@ -1,6 +1,11 @@
-//! Kafka, against the cluster that the client library brings for tests. All checks run at once, because joining a group
-//! takes seconds, and each ends the program when it fails.
+//! Kafka, against the cluster that the client library brings for tests, and an outage against a real broker. All checks
+//! run at once, because joining a group takes seconds, and each ends the program when it fails.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod broker;
+mod outage;
+#[cfg(feature = "kafka-tls")]
+mod secure;
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -21,7 +26,7 @@ use rdkafka::util::Timeout;
 type Brokers = MockCluster<'static, DefaultProducerContext>;
 
 /// Far above what any check needs.
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(150);
 
 /// What was logged so far.
 #[derive(Clone, Default)]
@@ -71,6 +76,17 @@ fn main() {
             check("brokers may go and come back", brokers_may_go_and_come_back(&log)).boxed_local(),
             check("nobody there is told in time", nobody_there_is_told_in_time()).boxed_local(),
             check("a producer does without an id", a_producer_does_without_an_id(&log)).boxed_local(),
+            check(
+                "events are heard soon after an outage",
+                outage::events_are_heard_soon_after_an_outage(&log),
+            )
+            .boxed_local(),
+            #[cfg(feature = "kafka-tls")]
+            check(
+                "brokers with TLS and SASL are spoken to",
+                secure::brokers_with_tls_and_sasl_are_spoken_to(),
+            )
+            .boxed_local(),
         ];
         let passed: u32 = join_all(checks).await.into_iter().sum();
         println!("kafka: {passed} checks passed");
