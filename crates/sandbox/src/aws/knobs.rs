@@ -7,7 +7,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::{MethodRouter, delete, get, post};
 use axum::{Json, Router};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::calls::Calls;
@@ -29,6 +29,7 @@ pub(super) fn routes(cloud: &Arc<Cloud>) -> Router {
         .route("/aws/capacity", get(show_capacity).put(set_capacity))
         .route("/aws/quota", get(show_quota).put(set_quota))
         .route("/aws/throttle", get(show_throttle).put(set_throttle))
+        .route("/aws/tokens", get(show_tokens).put(set_tokens))
         .route("/aws/pages", get(show_pages).put(set_pages))
         .route("/aws/external_ids", get(show_external_ids).put(set_external_ids))
         .route("/aws/fail", mischief(Mischief::Fail))
@@ -83,6 +84,21 @@ async fn show_throttle(State(cloud): Shared) -> Json<Throttle> {
 
 async fn set_throttle(State(cloud): Shared, JsonBody(throttle): JsonBody<Throttle>) -> StatusCode {
     cloud.estate().knobs.throttle = throttle;
+    StatusCode::NO_CONTENT
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokensBody {
+    ignored: bool,
+}
+
+async fn show_tokens(State(cloud): Shared) -> Json<TokensBody> {
+    Json(TokensBody { ignored: cloud.estate().knobs.ignores_tokens })
+}
+
+async fn set_tokens(State(cloud): Shared, JsonBody(body): JsonBody<TokensBody>) -> StatusCode {
+    cloud.estate().knobs.ignores_tokens = body.ignored;
     StatusCode::NO_CONTENT
 }
 

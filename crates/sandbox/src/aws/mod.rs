@@ -9,6 +9,7 @@
 //! | `GET`, `PUT /aws/capacity` | `instances` that can live at once, of a `region` or an `instance_type` or of all; `null` is no limit |
 //! | `GET`, `PUT /aws/quota` | `vcpus` of an `account` in each region, or of every account |
 //! | `GET`, `PUT /aws/throttle` | one of `every` so many calls, or calls of an `action`, is refused |
+//! | `GET`, `PUT /aws/tokens` | with `ignored` a client token means nothing, as at moto: a repeated call makes more instances |
 //! | `GET`, `PUT /aws/pages` | at most so many `items` on one page |
 //! | `GET`, `PUT /aws/external_ids` | what roles demand: their names, and the external ids of those who may take them |
 //! | `GET`, `POST`, `DELETE /aws/fail` | calls of an `action` are refused with a `code` and a `message` |

@@ -93,6 +93,8 @@ impl Estate {
 /// What people set to see how a caller copes.
 #[derive(Debug, Default)]
 pub(super) struct Knobs {
+    /// A client token means nothing.
+    pub(super) ignores_tokens: bool,
     pub(super) pace: Pace,
     pub(super) limits: Limits,
     pub(super) script: Script,

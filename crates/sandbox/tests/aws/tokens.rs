@@ -1,5 +1,8 @@
 //! Client tokens: the same order brings the same instances, however often it is sent.
 
+use reqwest::Method;
+use serde_json::json;
+
 use crate::caller::{Caller, OTHER, Somebody};
 
 #[tokio::test]
@@ -83,4 +86,15 @@ async fn a_replay_does_not_need_what_the_first_order_needed() {
     let ids = somebody.launched(&order).await;
     somebody.call("DeleteKeyPair", &[("KeyName", "key")]).await.done();
     assert_eq!(somebody.launched(&order).await, ids);
+}
+
+#[tokio::test]
+async fn a_cloud_may_ignore_tokens() {
+    let caller = Caller::slow().await;
+    caller.knob(Method::PUT, "tokens", json!({"ignored": true})).await;
+    let somebody = caller.somebody().await;
+    let order = [("ClientToken", "t"), ("MinCount", "2"), ("MaxCount", "2")];
+    let (first, second) = (somebody.launched(&order).await, somebody.launched(&order).await);
+    assert!(first.iter().all(|id| !second.contains(id)));
+    assert_eq!(caller.standing("instance").await, 4);
 }

@@ -20,6 +20,9 @@ pub(super) struct Made {
     pub(super) open: Option<Timestamp>,
     /// The one before that, which a later one does not settle by failing.
     earlier: Option<Timestamp>,
+    /// One was made while the end of another was not known, so the far side may have carried out both.
+    #[serde(default)]
+    pub(super) is_doubled: bool,
 }
 
 impl Call {
@@ -38,7 +41,8 @@ impl Call {
         let before = self.made(op)?;
         let first = before.map_or(now, |made| made.first);
         let earlier = before.and_then(|made| made.open);
-        op.remember_as(self.0, &Made { first, last: now, open: Some(now), earlier })
+        let is_doubled = earlier.is_some() || before.is_some_and(|made| made.is_doubled);
+        op.remember_as(self.0, &Made { first, last: now, open: Some(now), earlier, is_doubled })
     }
 
     /// What was asked for is there, and what was made is known.
@@ -64,19 +68,37 @@ impl Call {
 
     /// Waits while one may still be on its way.
     pub(super) fn settles(&self, op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
-        let Some(open) = self.made(op)?.and_then(|made| made.open) else { return Ok(()) };
-        wait_until(op, open.plus(settings.settle), "a call whose answer was lost may still be carried out")
+        let left = self.unsettled(op, settings)?;
+        wait_for(left, UNSETTLED)
+    }
+
+    /// The same, with looks every so often in between.
+    pub(super) fn settles_soon(
+        &self,
+        op: &Operation<Launch>,
+        settings: &LaunchSettings,
+        pause: Duration,
+    ) -> Result<(), Halt> {
+        let left = self.unsettled(op, settings)?;
+        wait_for(left.min(pause), UNSETTLED)
+    }
+
+    /// How long one may still be on its way.
+    fn unsettled(&self, op: &Operation<Launch>, settings: &LaunchSettings) -> Result<Duration, Halt> {
+        let open = self.made(op)?.and_then(|made| made.open);
+        Ok(open.map_or(Duration::ZERO, |open| open.plus(settings.settle).since(op.now())))
     }
 
     /// Waits while the far side may not show yet what the last one made.
     pub(super) fn shows(&self, op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
         let Some(made) = self.made(op)? else { return Ok(()) };
-        wait_until(op, made.last.plus(settings.settle), "what was made may not be visible yet")
+        wait_for(made.last.plus(settings.settle).since(op.now()), "what was made may not be visible yet")
     }
 }
 
-fn wait_until(op: &Operation<Launch>, moment: Timestamp, reason: &str) -> Result<(), Halt> {
-    let after = moment.since(op.now());
+const UNSETTLED: &str = "a call whose answer was lost may still be carried out";
+
+fn wait_for(after: Duration, reason: &str) -> Result<(), Halt> {
     if after.is_zero() {
         return Ok(());
     }

@@ -1,14 +1,17 @@
 //! Looks at the instances until each has an address. They run already, so trouble here is a warning and not a failure,
 //! unless the profile says otherwise.
 
-use drivers::cloud::CloudError;
+use std::collections::BTreeMap;
+
+use drivers::cloud::{CloudError, Instance};
 use engine::Timestamp;
 use engine::prelude::*;
 
-use super::launch_instances::track;
+use super::launch_instances::{CALL, track};
 use super::order::mark;
-use super::reach::{parameters, reach};
+use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
+use super::surplus;
 use crate::launch::Launch;
 use crate::launch::profile::AfterPivot;
 use crate::launch::settings::Launches;
@@ -35,14 +38,43 @@ impl FetchAddresses {
     }
 
     /// By id and by mark: an instance that an answer did not name is found all the same.
-    async fn look(&self, op: &mut Operation<Launch>) -> Result<(), CloudError> {
-        let reach = reach(&self.launches, op).await?;
+    async fn look(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<Vec<Instance>, CloudError> {
         let ids: Vec<String> = op.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
         let described = reach.provider.describe(&reach.place(), &ids).await?;
-        track(op, described);
         let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
-        track(op, marked);
-        Ok(())
+        let both = described.into_iter().chain(marked);
+        let by_id: BTreeMap<String, Instance> = both.map(|one| (one.id.clone(), one)).collect();
+        Ok(by_id.into_values().collect())
+    }
+
+    /// What runs although it was not asked for. It goes, or the launch says that it does not.
+    async fn clear(
+        &self,
+        op: &mut Operation<Launch>,
+        reach: &Reach,
+        surplus: Vec<Instance>,
+        is_late: bool,
+    ) -> Result<Option<String>, Halt> {
+        let pause = self.launches.settings.instance_poll;
+        let refused = surplus::terminate(reach, &surplus).await.err();
+        if surplus.is_empty() {
+            return Ok(None);
+        }
+        let count = surplus.len();
+        if !is_late && refused.as_ref().is_none_or(CloudError::may_heal) {
+            let reason = format!("{count} instances more than asked for are being terminated");
+            let after = refused.and_then(|error| error.after).unwrap_or(pause);
+            return Err(Halt::Wait { after, reason, key: None });
+        }
+        let ids: Vec<&str> = surplus.iter().map(|one| one.id.as_str()).collect();
+        let why = refused.map_or_else(|| "they are still there".to_owned(), |error| error.to_string());
+        let said = format!(
+            "{count} instances more than asked for run and could not be terminated ({}): {why}; terminate them by \
+             hand",
+            ids.join(", ")
+        );
+        track(op, surplus);
+        Ok(Some(said))
     }
 
     /// What is said about instances that are gone or have no address, once nothing more is expected.
@@ -115,21 +147,29 @@ impl Step<Launch> for FetchAddresses {
         let since = op.recall::<Since>()?.map_or(op.now(), |Since(at)| at);
         let is_late = op.now().since(since) >= self.launches.settings.address_deadline;
         let pause = self.launches.settings.instance_poll;
-        match self.look(op).await {
-            Ok(()) => {
-                let all = &op.state.instances;
-                let known = all.iter().filter(|one| is_gone(one) || one.has_address()).count();
-                if known < all.len() && !is_late {
-                    return wait(pause, format!("{known} of {} instances have an address", all.len()));
-                }
-                FetchAddresses::conclude(op, None)
-            }
+        let reached = match reach(&self.launches, op).await {
+            Ok(reach) => self.look(op, &reach).await.map(|seen| (reach, seen)),
+            Err(error) => Err(error),
+        };
+        let (reach, seen) = match reached {
+            Ok(reached) => reached,
             Err(error) if error.may_heal() && !is_late => {
-                wait(error.after.unwrap_or(pause), format!("the instances cannot be seen: {error}"))
+                return wait(error.after.unwrap_or(pause), format!("the instances cannot be seen: {error}"));
             }
             Err(error) => {
-                FetchAddresses::conclude(op, Some(format!("the instances cannot be seen: {error}")))
+                return FetchAddresses::conclude(op, Some(format!("the instances cannot be seen: {error}")));
             }
+        };
+        let surplus = surplus::take_over(op, seen)?;
+        let all = &op.state.instances;
+        let known = all.iter().filter(|one| is_gone(one) || one.has_address()).count();
+        if known < all.len() && !is_late {
+            return wait(pause, format!("{known} of {} instances have an address", all.len()));
         }
+        let trouble = self.clear(op, &reach, surplus, is_late).await?;
+        if CALL.made(op)?.is_some_and(|made| made.is_doubled) {
+            CALL.shows(op, &self.launches.settings)?;
+        }
+        FetchAddresses::conclude(op, trouble)
     }
 }

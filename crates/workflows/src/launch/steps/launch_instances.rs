@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use drivers::cloud::{Category, CloudError, Created, Instance, Order};
+use drivers::cloud::{Category, CloudError, Created, Instance, MARK_TAG, Order};
 use engine::prelude::*;
 
 use super::call::Call;
 use super::order::{self, mark};
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, stop};
+use super::surplus;
 use crate::launch::Launch;
 use crate::launch::settings::{LaunchSettings, Launches};
 use crate::launch::state::{LaunchError, Leftover, Tracked};
@@ -20,9 +21,7 @@ pub(in crate::launch) struct LaunchInstances {
 }
 
 const NAME: &str = LAUNCH_INSTANCES.name;
-const CALL: Call = Call("launch_instances.called");
-/// The tag by which everything of a launch is found again.
-const MARK_TAG: &str = "provision-engine-launch";
+pub(super) const CALL: Call = Call("launch_instances.called");
 /// So often a key pair may vanish between its upload and the launch.
 const KEYS_MAX: u32 = 3;
 
@@ -32,6 +31,14 @@ struct Generation(u32);
 
 impl Fact for Generation {
     const KEY: &'static str = "launch_instances.generation";
+}
+
+/// The instances that the last look found, by id.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Looked(Vec<String>);
+
+impl Fact for Looked {
+    const KEY: &'static str = "launch_instances.looked";
 }
 
 /// What a look on the way back brought.
@@ -46,13 +53,33 @@ impl LaunchInstances {
         LaunchInstances { launches: Arc::clone(launches) }
     }
 
-    /// What an earlier call has made.
-    async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, CloudError> {
-        let found = reach.provider.find(&reach.place(), &mark(op)).await?;
-        if found.is_empty() {
-            return Ok(false);
+    /// Takes over what an earlier call has made, once that is certain: all that was asked for is there, or the call
+    /// cannot be on its way any longer and two looks have found the same. Not every cloud recognises a call that it has
+    /// carried out before, so a new one is made only when there is nothing to take over.
+    async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, Halt> {
+        let found = reach.provider.find(&reach.place(), &mark(op)).await;
+        let found = found.map_err(|error| stop(op, NAME, error))?;
+        if found.len() < parameters(op)?.amount as usize {
+            let settings = &self.launches.settings;
+            let mut ids: Vec<String> = found.iter().map(|one| one.id.clone()).collect();
+            ids.sort();
+            let looked = Looked(ids);
+            let is_same = op.recall::<Looked>()?.as_ref() == Some(&looked);
+            op.remember(&looked)?;
+            CALL.settles_soon(op, settings, settings.instance_poll)?;
+            if found.is_empty() {
+                return Ok(false);
+            }
+            if !is_same {
+                let count = found.len();
+                return Err(Halt::Wait {
+                    after: settings.instance_poll,
+                    reason: format!("{count} instances of an earlier call are there; others may follow"),
+                    key: None,
+                });
+            }
         }
-        track(op, found);
+        surplus::take_over(op, found)?;
         Ok(true)
     }
 
@@ -85,11 +112,7 @@ impl LaunchInstances {
             Category::NotFound if error.code == "InvalidKeyPair.NotFound" && op.state.key.is_some() => {
                 LaunchInstances::upload_again(op, error)
             }
-            Category::Mismatch => match self.adopt(op, reach).await {
-                Ok(true) => done(),
-                Ok(false) => Err(stop(op, NAME, error)),
-                Err(unseen) => Err(stop(op, NAME, unseen)),
-            },
+            Category::Mismatch if self.adopt(op, reach).await? => done(),
             _ => Err(stop(op, NAME, error)),
         }
     }
@@ -202,7 +225,7 @@ impl Step<Launch> for LaunchInstances {
             return Err(refuse(op, error));
         }
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        if CALL.is_open(op)? && self.adopt(op, &reach).await.map_err(|error| stop(op, NAME, error))? {
+        if CALL.is_open(op)? && self.adopt(op, &reach).await? {
             CALL.succeeded(op)?;
             return done();
         }

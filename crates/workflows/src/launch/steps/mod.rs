@@ -14,6 +14,7 @@ mod reach;
 mod register_in_inventory;
 mod report;
 mod submit_build;
+mod surplus;
 mod test_step;
 mod upload_public_key;
 mod user_data;

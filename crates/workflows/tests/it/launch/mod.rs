@@ -13,6 +13,7 @@ mod profiles;
 mod retreat;
 mod site;
 mod storm;
+mod surplus;
 mod terminate;
 mod to_running;
 mod trials;

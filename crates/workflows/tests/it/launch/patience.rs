@@ -158,3 +158,24 @@ async fn a_key_pair_that_shows_up_late_is_taken_back() {
 async fn instances_that_show_up_late_are_taken_back() {
     takes_back_what_comes_late(false).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_answer_is_made_again_only_after_it_has_settled() {
+    let scene = Scene::open().await;
+    scene.cloud.fail_create(Some(Category::Capacity));
+    let (begun, _) = scene.begin(&launch_only(1)).await;
+    scene.until(begun, |view| view.record.state.error.is_some()).await;
+    scene.cloud.fail_create(None);
+    scene.cloud.fall_silent();
+    let before = scene.cloud.creates();
+    scene.until(begun, |_| scene.cloud.creates() > before).await;
+    scene.clock.sleep(Duration::from_secs(14)).await;
+    assert_eq!(scene.cloud.creates(), before + 1, "it was made again too early");
+    scene.clock.sleep(Duration::from_secs(5)).await;
+    assert_eq!(scene.cloud.creates(), before + 2);
+    scene.cloud.arrive();
+    let view = scene.rests(begun).await;
+    assert_eq!((view.stage, scene.cloud.standing()), (Stage::Succeeded, (1, 1)));
+    assert_eq!(scene.cloud.creates(), before + 2, "what was there was not taken over");
+    scene.house.close().await;
+}

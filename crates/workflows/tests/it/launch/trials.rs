@@ -103,6 +103,23 @@ async fn a_launch_in_a_cloud_that_shows_instances_late_stands_all_trials() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_launch_in_a_cloud_that_ignores_client_tokens_stands_all_trials() {
+    let trial = LaunchTrial::of(|| launch_only(2)).await;
+    trial.site.put("/aws/tokens", &json!({"ignored": true})).await;
+    trial.site.put("/aws/pace", &json!({"visible_ms": 40})).await;
+    trial::stand_all(&trial).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_launch_whose_answers_are_all_lost_stands_all_trials() {
+    let trial = LaunchTrial::of(|| launch_only(2)).await;
+    trial.site.put("/aws/tokens", &json!({"ignored": true})).await;
+    trial.site.put("/aws/pace", &json!({"visible_ms": 40})).await;
+    trial.site.post("/aws/lose", &json!({"action": "RunInstances", "times": 0})).await;
+    trial::stand_all(&trial).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn build_and_launch_stands_all_trials() {
     let trial = LaunchTrial::of(|| hiding(build_and_launch(1))).await;
     trial::stand_all(&trial).await;
