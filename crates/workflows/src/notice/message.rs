@@ -37,7 +37,7 @@ struct Notification<'a> {
 
 #[derive(Serialize)]
 struct Context<'a> {
-    launch_id: &'a str,
+    launch_id: Value,
     provider: &'a str,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn document(notice: &Notice) -> Result<String, String> {
             timestamp: timestamp(notice.at),
             account_id: notice.account.as_deref().unwrap_or_default(),
             org_id: &notice.org,
-            context: Context { launch_id: launch, provider },
+            context: Context { launch_id: number_or_text(launch), provider },
             events: events.iter().map(|payload| Event { payload }).collect(),
             recipients: [],
             id: notice.id.to_string(),
@@ -78,6 +78,11 @@ pub(super) fn document(notice: &Notice) -> Result<String, String> {
         }),
     };
     text.map_err(|error| format!("the notice cannot be written: {error}"))
+}
+
+/// The hosted service sends the number of a reservation as a number.
+fn number_or_text(id: &str) -> Value {
+    id.parse::<i64>().map_or_else(|_| id.into(), Value::from)
 }
 
 /// The same as a message for Kafka.

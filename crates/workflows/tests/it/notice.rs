@@ -39,7 +39,7 @@ async fn a_launch_is_told_to_everybody_once_in_the_words_of_the_platform() {
         "timestamp": "2026-02-03T04:05:06.789",
         "account_id": "13",
         "org_id": "org-1",
-        "context": {"launch_id": "l-1", "provider": "aws"},
+        "context": {"launch_id": 7, "provider": "aws"},
         "events": [{"payload": {"instance_id": "i-1"}}, {"payload": {"instance_id": "i-2"}}],
         "recipients": [],
         "id": ID.to_string(),

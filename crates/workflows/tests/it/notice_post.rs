@@ -87,7 +87,7 @@ pub(crate) fn launch_succeeded() -> Notice {
         at: Timestamp::parse("2026-02-03T04:05:06.789Z").unwrap(),
         about: About::Launch {
             event: "launch-success".into(),
-            launch: "l-1".into(),
+            launch: "7".into(),
             provider: "aws".into(),
             events: vec![json!({"instance_id": "i-1"}), json!({"instance_id": "i-2"})],
         },
