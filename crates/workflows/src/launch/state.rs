@@ -121,6 +121,9 @@ pub struct LaunchError {
     /// The same launch may succeed later.
     #[serde(default)]
     pub retryable: bool,
+    /// How often in a row it went wrong, where the step counts that itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 impl State {

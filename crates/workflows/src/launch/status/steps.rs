@@ -87,7 +87,9 @@ pub(super) fn detailed(record: &LaunchRecord, inspection: &Inspection, journal: 
     let mut views = views(record, |line| judge(line, record, inspection));
     for view in &mut views {
         let undo = memory.goes_back();
-        view.attempt = memory.budget(view.name, undo).attempts;
+        let counted = record.state.error.as_ref().filter(|error| error.step == view.name);
+        let counted = counted.and_then(|error| error.attempt).unwrap_or_default();
+        view.attempt = memory.budget(view.name, undo).attempts.max(counted);
         let is_next = inspection.shown.summary.step.as_deref() == Some(view.name);
         view.next_attempt_at = inspection.shown.summary.due_at.filter(|_| is_next);
         if view.error.is_none() && is_in_trouble(view.state) {
@@ -121,6 +123,7 @@ fn judge(line: &StepLine, record: &LaunchRecord, inspection: &Inspection) -> Ste
         () if is_done => StepState::Succeeded,
         () if memory.goes_back() || phase.is_final() => StepState::Skipped,
         () if memory.budget(name, false).attempts > 0 => StepState::Retrying,
+        () if record.state.error.as_ref().is_some_and(|error| error.step == name) => StepState::Retrying,
         () if memory.wait.as_ref().is_some_and(|wait| wait.step == name) => StepState::Waiting,
         () if memory.open.as_deref() == Some(name) => StepState::Running,
         () => StepState::Pending,

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::caller::caller;
-use super::report::{refuse, stop_build};
+use super::report::{note_build, refuse, stop_build};
 use super::wait_for_parameters::collect;
 use crate::launch::Launch;
 use crate::launch::params::ImageChoice;
@@ -35,6 +35,9 @@ struct Watch {
     next: Option<Timestamp>,
     /// A look was put off to `next`, and has its turn then.
     has_turn: bool,
+    /// Looks in a row that failed.
+    #[serde(default)]
+    fails: u32,
 }
 
 impl Fact for Watch {
@@ -235,7 +238,8 @@ impl Step<Launch> for BuildImage {
         }
         let id = compose_of(op)?;
         let now = op.now();
-        let fresh = Watch { since: now, looks: 0, misses: 0, last: None, next: None, has_turn: false };
+        let fresh =
+            Watch { since: now, looks: 0, misses: 0, last: None, next: None, has_turn: false, fails: 0 };
         let mut watch = op.recall::<Watch>()?.unwrap_or(fresh);
         let parameters_left = collect(op).await?;
         self.take_turn(op, &mut watch)?;
@@ -249,7 +253,7 @@ impl Step<Launch> for BuildImage {
         watch.last = Some(now);
         match answer {
             Ok(compose) => {
-                watch.misses = 0;
+                (watch.misses, watch.fails) = (0, 0);
                 note_progress(op, id, &compose);
                 match BuildImage::judge(op, &compose)? {
                     None => done(),
@@ -262,6 +266,8 @@ impl Step<Launch> for BuildImage {
                 self.wait_on(op, watch, parameters_left, because)
             }
             Err(error) if error.may_heal() => {
+                watch.fails = watch.fails.saturating_add(1);
+                let error = note_build(op, BUILD_IMAGE.name, error, Some(watch.fails));
                 let because = Because::Unseen(format!("the build cannot be seen: {error}"));
                 self.wait_on(op, watch, parameters_left, because)
             }

@@ -27,7 +27,7 @@ impl Portrayed {
                     op.state.error = None;
                 }
             }
-            Err(Halt::Wait { .. }) if is_known => op.state.error = None,
+            Err(Halt::Wait { .. }) if is_known && !is_sorted => op.state.error = None,
             Err(Halt::Retry { cause, .. } | Halt::Fail { cause }) if !is_known && !is_sorted => {
                 op.state.error = Some(LaunchError::internal(name, cause.as_str()));
             }

@@ -14,7 +14,8 @@ impl LaunchError {
     pub(in crate::launch) fn new(step: &str, category: &str, message: impl Into<String>) -> LaunchError {
         let message: String = Cause::from(message).to_string();
         let (step, category) = (step.to_owned(), category.to_owned());
-        LaunchError { step, category, message, hint: None, provider_code: None, retryable: false }
+        let (hint, provider_code, attempt) = (None, None, None);
+        LaunchError { step, category, message, hint, provider_code, retryable: false, attempt }
     }
 
     /// Of the engine, and not of anybody outside.
@@ -92,6 +93,16 @@ pub(super) fn stop(op: &mut Operation<Launch>, step: &str, error: CloudError) ->
 
 /// The same for the Image Builder.
 pub(super) fn stop_build(op: &mut Operation<Launch>, step: &str, error: BuilderError) -> Halt {
+    note_build(op, step, error, None).into()
+}
+
+/// Shows what is wrong with the Image Builder, also while the step waits for it.
+pub(super) fn note_build(
+    op: &mut Operation<Launch>,
+    step: &str,
+    error: BuilderError,
+    attempt: Option<u32>,
+) -> BuilderError {
     let error = match error {
         BuilderError::Refused { status, message } => {
             BuilderError::Refused { status, message: masked(op, &message) }
@@ -100,8 +111,8 @@ pub(super) fn stop_build(op: &mut Operation<Launch>, step: &str, error: BuilderE
         BuilderError::Broken { cause } => BuilderError::Broken { cause: masked(op, &cause) },
         other => other,
     };
-    op.state.error = Some(LaunchError::of_builder(step, &error));
-    error.into()
+    op.state.error = Some(LaunchError { attempt, ..LaunchError::of_builder(step, &error) });
+    error
 }
 
 /// No further try can help.

@@ -7,7 +7,7 @@ use workflows::launch::LaunchSettings;
 use workflows::launch::hints;
 use workflows::launch::profile::ProfileName;
 use workflows::launch::record::LaunchRecord;
-use workflows::launch::status::Stage;
+use workflows::launch::status::{Stage, StepState};
 
 use super::site::{Site, build_and_launch, quick};
 
@@ -88,9 +88,14 @@ async fn a_look_that_failed_after_a_hint_is_repeated_soon() {
     site.put("/image-builder/errors", &json!({"every": 1})).await;
     hints::image_ready(&house.engine, asked.launch).await.unwrap();
     site.until_it_waits_for(&house, begun, "cannot be seen").await;
+    let detail = site.detail(&house, begun).await;
+    let step = detail.steps.iter().find(|step| step.name == "build_image").unwrap();
+    assert!(step.state == StepState::Retrying && step.attempt > 0, "{step:?}");
+    assert!(step.error.is_some() && step.next_attempt_at.is_some(), "{step:?}");
+    assert_eq!(detail.legacy.status, "Retrying Build image");
     site.delete("/image-builder/knobs").await;
     let (_, view) = site.rests(&house, begun).await;
-    assert_eq!(view.stage, Stage::Succeeded);
+    assert_eq!((view.stage, view.record.state.error), (Stage::Succeeded, None));
     house.close().await;
 }
 
