@@ -2,6 +2,7 @@
 //! written down, and nothing takes longer than allowed.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::request::Parts;
@@ -19,6 +20,8 @@ use super::rights::{Needs, RESERVATION, Right, allowed, names_no_provider, provi
 use super::{BASE, Counter, Desk};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
+
+const MARGIN: Duration = Duration::from_secs(2);
 
 pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next) -> Response {
     let envelope = Envelope::of(&request);
@@ -54,8 +57,11 @@ async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
         let answer = timeout(desk.hall.settings.request_timeout, answer).await;
         return answer.unwrap_or_else(|_| Refused::timeout().into_response());
     };
+    // Something of its own remains for the answer.
+    let own = right.limit.map(|limit| limit + MARGIN);
+    let limit = desk.hall.settings.request_timeout.max(own.unwrap_or_default());
     let deed = parts.extensions.get::<TenantPrincipal>().map(|principal| deed(action, principal, &parts));
-    carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next).await
+    carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next, limit).await
 }
 
 fn nothing_at(path: &str) -> Refused {
@@ -100,8 +106,13 @@ async fn turn_away(
 }
 
 /// A change is carried to its end even when the caller hangs up or the time is over.
-async fn carry_out(desk: Desk, deed: Option<Deed>, request: Request, next: Next) -> Response {
-    let limit = desk.hall.settings.request_timeout;
+async fn carry_out(
+    desk: Desk,
+    deed: Option<Deed>,
+    request: Request,
+    next: Next,
+    limit: Duration,
+) -> Response {
     let work = async move {
         let response = next.run(request).await;
         if let Some(deed) = deed {

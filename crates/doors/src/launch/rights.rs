@@ -1,7 +1,10 @@
 //! Who may do what at this door: every route with the permission that it needs. A route that is not in this table
 //! does not answer, whatever the router says.
 
+use std::time::Duration;
+
 use axum::http::Method;
+use workflows::launch::catalogue::REFRESH_LIMIT;
 use workflows::launch::cloud::ProviderKind;
 
 /// One line of the table.
@@ -13,6 +16,8 @@ pub struct Right {
     pub needs: Needs,
     /// The name in the audit log of what this changes; `None` for routes that only look.
     pub action: Option<&'static str>,
+    /// How long it may take, where that is not what every request may take.
+    pub limit: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +69,13 @@ pub static RIGHTS: [Right; 49] = {
     [
         look("/openapi.json", Nothing),
         look("/azure_offering_template", Nothing),
-        Right { method: Method::OPTIONS, path: "/azure_offering_template", needs: Nothing, action: None },
+        Right {
+            method: Method::OPTIONS,
+            path: "/azure_offering_template",
+            needs: Nothing,
+            action: None,
+            limit: None,
+        },
         look("/sources", SOURCE),
         change(Method::POST, "/sources", SOURCE_WRITE, "source.create"),
         look("/sources/{ID}", SOURCE),
@@ -107,12 +118,13 @@ pub static RIGHTS: [Right; 49] = {
         look("/images", Needs::May("image", Verb::Read)),
         look("/distributions", Needs::May("image", Verb::Read)),
         look("/distributions/{name}/architectures", Needs::May("image", Verb::Read)),
-        change(
-            Method::POST,
-            "/instance_types/{PROVIDER}/refresh",
-            Needs::OursMay("instance_type", Verb::Write),
-            "instance_types.refresh",
-        ),
+        Right {
+            method: Method::POST,
+            path: "/instance_types/{PROVIDER}/refresh",
+            needs: Needs::OursMay("instance_type", Verb::Write),
+            action: Some("instance_types.refresh"),
+            limit: Some(REFRESH_LIMIT),
+        },
         look("/ready", Identity),
         look("/ready/{SRV}", Identity),
         look("/feature/{FLAG}", Identity),
@@ -120,11 +132,11 @@ pub static RIGHTS: [Right; 49] = {
 };
 
 const fn look(path: &'static str, needs: Needs) -> Right {
-    Right { method: Method::GET, path, needs, action: None }
+    Right { method: Method::GET, path, needs, action: None, limit: None }
 }
 
 const fn change(method: Method, path: &'static str, needs: Needs, action: &'static str) -> Right {
-    Right { method, path, needs, action: Some(action) }
+    Right { method, path, needs, action: Some(action), limit: None }
 }
 
 /// What the table says about a request to a path that the router knows.

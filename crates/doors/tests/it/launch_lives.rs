@@ -170,7 +170,11 @@ async fn a_launch_that_fails_is_undone_and_one_that_is_given_up_too() {
     assert_eq!(control(format!("/launches/{id}/retry")).await.status, 202);
     let again = ended(&world, id).await.json;
     assert_eq!(again["state"], "succeeded", "{again}");
-    control(format!("/launches/{id}/cancel")).await.is(409, "has_instances");
+    for query in ["", "?terminate=true"] {
+        let refused = control(format!("/launches/{id}/cancel{query}")).await;
+        assert!(refused.json["hint"].as_str().unwrap().contains("/terminate"), "{}", refused.text);
+        refused.is(409, "not_now");
+    }
     world.turn("/image-builder/hold", &json!({})).await;
     let slow = world.post("/launches", &json!({"provider": "aws", "image": build()})).await.json;
     let slow = slow["id"].as_str().unwrap();

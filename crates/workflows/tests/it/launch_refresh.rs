@@ -1,6 +1,7 @@
 //! What clouds say about their instance types, instead of the tables.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use drivers::cloud::noop::Noop;
@@ -22,6 +23,7 @@ use ProviderKind::{Aws, Gcp};
 struct Lists {
     kind: ProviderKind,
     types: Mutex<Result<Vec<InstanceType>, CloudError>>,
+    lasts: Duration,
 }
 
 #[async_trait]
@@ -31,6 +33,7 @@ impl Provider for Lists {
     }
 
     async fn instance_types(&self, _: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+        tokio::time::sleep(self.lasts).await;
         self.types.lock().unwrap().clone()
     }
 
@@ -98,7 +101,7 @@ fn lists(kind: ProviderKind, names: &[&str]) -> Lists {
         storage_gb: 0,
         architecture: X86_64,
     });
-    Lists { kind, types: Mutex::new(Ok(listed.collect())) }
+    Lists { kind, types: Mutex::new(Ok(listed.collect())), lasts: Duration::ZERO }
 }
 
 fn engine() -> Engine {
@@ -154,6 +157,7 @@ async fn a_list_that_is_empty_too_long_or_missing_changes_nothing() {
     let down = Lists {
         kind: Aws,
         types: Mutex::new(Err(CloudError::new(Category::Permission, "UnauthorizedOperation", "no"))),
+        lasts: Duration::ZERO,
     };
     assert!(matches!(refreshed(&engine, &nothing, "us-east-1").await, Err(RefreshError::Empty { .. })));
     assert!(matches!(refreshed(&engine, &odd, "us-east-1").await, Err(RefreshError::Empty { .. })));
@@ -210,4 +214,15 @@ async fn a_record_that_cannot_be_read_is_as_good_as_none() {
     assert!(engine.write_resource(&name, "catalogue", Expect::Absent, Some(portrait)).await.unwrap());
     let shown = shown(&engine, Aws, "us-east-1", None).await.unwrap();
     assert_eq!(Some(names_of(&shown)), names(Aws, "us-east-1", None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cloud_has_a_minute_to_list_its_types() {
+    let engine = engine();
+    let slow = Lists { lasts: Duration::from_secs(59), ..lists(Aws, &["m5.large"]) };
+    assert_eq!(refreshed(&engine, &slow, "us-east-1").await.unwrap(), 1);
+    let silent = Lists { lasts: Duration::from_secs(61), ..slow };
+    let error = refreshed(&engine, &silent, "us-east-1").await.unwrap_err();
+    let RefreshError::Cloud(error) = error else { panic!("{error}") };
+    assert!(error.is(Category::Timeout), "{error}");
 }

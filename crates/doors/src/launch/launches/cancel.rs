@@ -35,6 +35,15 @@ pub(in crate::launch) async fn cancel_launch(
 ) -> Result<impl IntoResponse, Refused> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
     let may_terminate = asked.switch("terminate")?.unwrap_or(false);
+    if found.view.stage.success() == Some(true) {
+        let launch = found.view.record.launch;
+        return Err(Refused::new(
+            StatusCode::CONFLICT,
+            "not_now",
+            "this launch has ended and cannot be cancelled",
+        )
+        .hint(format!("to end its instances, POST /launches/{launch}/terminate")));
+    }
     if !found.view.record.state.instances.is_empty() && !may_terminate {
         return Err(Refused::new(StatusCode::CONFLICT, "has_instances", "this launch has instances already")
             .hint("add terminate=true to the query if they may be terminated"));

@@ -13,7 +13,7 @@ use std::sync::{Arc, LazyLock};
 use drivers::cloud::ProviderKind;
 
 pub use entry::{Entry, Generations, Listing};
-pub use refreshed::{RefreshError, Refreshed, overlaid, refresh};
+pub use refreshed::{REFRESH_LIMIT, RefreshError, Refreshed, overlaid, refresh};
 pub use search::{Search, SearchError};
 
 use table::{Region, Table};

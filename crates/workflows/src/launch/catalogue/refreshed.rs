@@ -1,8 +1,9 @@
 //! What a cloud itself says about its instance types, kept until it is asked again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use drivers::cloud::{CloudError, InstanceType, Place, Provider, ProviderKind};
+use drivers::cloud::{Category, CloudError, InstanceType, Place, Provider, ProviderKind};
 use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,9 @@ const TYPES_MAX: usize = 10_000;
 /// The longest that is known has 24.
 const NAME_BYTES_MAX: usize = 64;
 
+/// A large region has fifteen pages, and each call may take its whole time.
+pub const REFRESH_LIMIT: Duration = Duration::from_secs(60);
+
 /// Others may write between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
 
@@ -69,7 +73,11 @@ pub async fn refresh(
     engine: &Engine,
 ) -> Result<usize, RefreshError> {
     let region = place.region.to_owned();
-    let mut types = provider.instance_types(place).await?;
+    let listed = tokio::time::timeout(REFRESH_LIMIT, provider.instance_types(place)).await;
+    let mut types = listed.map_err(|_| {
+        let message = format!("the list was not whole after {} s; try again", REFRESH_LIMIT.as_secs());
+        CloudError::new(Category::Timeout, "", message)
+    })??;
     types.retain(|one| is_plain(&one.name));
     if types.is_empty() {
         return Err(RefreshError::Empty { region });
