@@ -16,13 +16,18 @@ struct Share {
     surplus: Vec<Instance>,
 }
 
-/// Those that the launch knows come first, so that every look decides the same. Others count only while they live.
+/// Those that the launch knows come first, so that every look decides the same, also while the cloud does not show them
+/// yet. Others count only while they live.
 fn divide(known: &[Tracked], seen: Vec<Instance>, amount: usize) -> Share {
     let is_known = |one: &Instance| known.iter().any(|tracked| tracked.instance.id == one.id);
+    let is_hidden = |tracked: &&Tracked| {
+        !tracked.instance.state.is_gone() && seen.iter().all(|one| one.id != tracked.instance.id)
+    };
+    let room = amount.saturating_sub(known.iter().filter(is_hidden).count());
     let (mut living, gone): (Vec<Instance>, Vec<Instance>) =
         seen.into_iter().partition(|one| !one.state.is_gone());
     living.sort_by_key(|one| (!is_known(one), one.id.clone()));
-    let surplus = living.split_off(living.len().min(amount));
+    let surplus = living.split_off(living.len().min(room));
     let is_all_gone = known.is_empty() && living.is_empty();
     living.extend(gone.into_iter().filter(|one| is_all_gone || is_known(one)));
     Share { kept: living, surplus }
@@ -66,6 +71,7 @@ mod tests {
         use InstanceState::{Pending, Running, Terminated};
         let known = ["i-8", "i-9"].map(|id| Tracked { instance: one(id, Running), seen_at: Timestamp(0) });
         let all = |state| ["i-1", "i-2", "i-8", "i-9"].map(|id| one(id, state)).to_vec();
+        let others = ["i-1", "i-2"].map(|id| one(id, Running)).to_vec();
         let dead_and_new = vec![one("i-8", Terminated), one("i-2", Running)];
         for (known, seen, amount, kept, surplus) in [
             (&known[..], all(Running), 2, &["i-8", "i-9"][..], &["i-1", "i-2"][..]),
@@ -73,6 +79,7 @@ mod tests {
             (&known, all(Terminated), 2, &["i-8", "i-9"], &[]),
             (&[], all(Terminated), 2, &["i-1", "i-2", "i-8", "i-9"], &[]),
             (&known[..1], dead_and_new, 2, &["i-2", "i-8"], &[]),
+            (&known, others, 2, &[], &["i-1", "i-2"]),
             (&[], Vec::new(), 2, &[], &[]),
         ] {
             let share = divide(known, seen, amount);

@@ -37,7 +37,8 @@ async fn instances_that_nobody_asked_for_are_terminated() {
     let house = site.house().await;
     let begun = site.begin(&house, &launch_only(2)).await;
     let (_, view) = site.rests(&house, begun).await;
-    assert_eq!((view.stage, view.record.state.instances.len()), (Stage::Succeeded, 2));
+    let (warnings, count) = (&view.record.state.warnings, view.record.state.instances.len());
+    assert_eq!((view.stage, count), (Stage::Succeeded, 2), "{warnings:?}");
     assert_eq!((site.made("instance").await, site.standing("instance").await), (4, 2));
     let living = site.get("/aws/instances").await;
     let living = living["instances"].as_array().unwrap().iter().filter(|one| one["state"] == "running");
