@@ -133,6 +133,14 @@ fn a_kill_at_any_call_of_a_launch_that_succeeds_leads_to_one_image_one_key_and_t
 }
 
 #[test]
+fn a_kill_at_the_launch_doubles_no_instance_in_a_cloud_that_ignores_client_tokens() {
+    let mut pad = Pad::open(quick());
+    at_sandbox(&pad.sandbox.url, "PUT", "/aws/tokens", Some(&json!({"ignored": true})));
+    let moments = [Before(RUN), Called(RUN), Meanwhile(RUN)];
+    play(&mut pad, &moments.map(|moment| (Fate::Lucky, moment)));
+}
+
+#[test]
 fn a_kill_at_any_call_of_a_launch_that_fails_leaves_nothing() {
     let moments = [
         Called(SUBMIT),

@@ -330,8 +330,7 @@ pub(crate) fn in_kafka(sandbox: &str, ticket: &Ticket) -> Vec<Told> {
 }
 
 fn about(notice: &Value, ticket: &Ticket) -> Option<Told> {
-    let number = ticket.number.to_string();
-    let is_meant = notice["context"]["launch_id"] == number;
+    let is_meant = notice["context"]["launch_id"] == ticket.number;
     let text = |name: &str| notice[name].as_str().unwrap().to_owned();
     is_meant.then(|| Told { event: text("event_type"), id: text("id") })
 }
