@@ -36,6 +36,7 @@ pub mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::secret::SecretString;
 use workflows::launch::Launches;
@@ -67,6 +68,8 @@ pub struct LaunchDoor {
     pub trusted_proxies: Networks,
     /// Who is asked what somebody may do whose identity came in that header.
     pub rbac: Option<Arc<dyn Permissions>>,
+    /// A permission that was taken away ends within this time.
+    pub permissions_last: Duration,
     /// What they may do while there is nobody to ask.
     pub header_permissions: Vec<Permission>,
     /// On whose behalf our own tokens act.
@@ -106,6 +109,7 @@ impl LaunchDoor {
             launches,
             trusted_proxies: Networks::default(),
             rbac: None,
+            permissions_last: Duration::from_secs(60),
             header_permissions: Vec::new(),
             default_org: ORG_DEFAULT.to_owned(),
             callback_secret: None,

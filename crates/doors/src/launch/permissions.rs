@@ -14,8 +14,6 @@ use workflows::launch::rbac::{Permission, Rbac};
 use super::refused::Refused;
 use super::{Counter, LaunchDoor};
 
-/// A permission that was taken away ends within this time.
-const REMEMBERED: Duration = Duration::from_mins(10);
 const REMEMBERED_MAX: usize = 4096;
 /// There are not even fifty different ones.
 const PERMISSIONS_MAX: usize = 500;
@@ -46,8 +44,8 @@ struct Seen {
 
 impl Seen {
     /// A clock that was set back makes an entry from the future, which counts for nothing.
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.at <= now && now.since(self.at) < REMEMBERED
+    fn is_fresh(&self, now: Timestamp, lasts: Duration) -> bool {
+        self.at <= now && now.since(self.at) < lasts
     }
 }
 
@@ -56,14 +54,17 @@ impl Granted {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, key: &[u8; 32], now: Timestamp) -> Option<Arc<[Permission]>> {
-        self.open().get(key).filter(|seen| seen.is_fresh(now)).map(|seen| Arc::clone(&seen.permissions))
+    fn find(&self, key: &[u8; 32], now: Timestamp, lasts: Duration) -> Option<Arc<[Permission]>> {
+        self.open()
+            .get(key)
+            .filter(|seen| seen.is_fresh(now, lasts))
+            .map(|seen| Arc::clone(&seen.permissions))
     }
 
-    fn keep(&self, key: [u8; 32], permissions: Arc<[Permission]>, now: Timestamp) {
+    fn keep(&self, key: [u8; 32], permissions: Arc<[Permission]>, now: Timestamp, lasts: Duration) {
         let mut seen = self.open();
         if seen.len() >= REMEMBERED_MAX {
-            seen.retain(|_, seen| seen.is_fresh(now));
+            seen.retain(|_, seen| seen.is_fresh(now, lasts));
         }
         if seen.len() >= REMEMBERED_MAX {
             seen.clear();
@@ -74,11 +75,11 @@ impl Granted {
 
 /// Asks, or remembers. Nobody to ask means what the settings say.
 pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Refused> {
-    let LaunchDoor { rbac, header_permissions, .. } = &desk.door;
+    let LaunchDoor { rbac, header_permissions, permissions_last, .. } = &desk.door;
     let Some(rbac) = rbac else { return Ok(header_permissions.as_slice().into()) };
     let key: [u8; 32] = Sha256::digest(identity_header.trim()).into();
     let now = desk.hall.engine.now();
-    if let Some(permissions) = desk.granted.find(&key, now) {
+    if let Some(permissions) = desk.granted.find(&key, now, *permissions_last) {
         return Ok(permissions);
     }
     let asked = timeout(desk.hall.settings.request_timeout, rbac.of(identity_header)).await;
@@ -87,7 +88,7 @@ pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc
         Refused::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
     })?;
     let permissions = distinct(permissions);
-    desk.granted.keep(key, Arc::clone(&permissions), now);
+    desk.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);
     Ok(permissions)
 }
 
@@ -101,6 +102,8 @@ fn distinct(permissions: Vec<Permission>) -> Arc<[Permission]> {
 mod tests {
     use super::*;
 
+    const MINUTE: Duration = Duration::from_secs(60);
+
     fn at(seconds: u64) -> Timestamp {
         Timestamp(0).plus(Duration::from_secs(seconds))
     }
@@ -110,13 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_is_remembered_for_ten_minutes_and_for_nobody_else() {
+    fn a_grant_is_remembered_as_long_as_it_is_set_and_for_nobody_else() {
         let granted = Granted::default();
-        granted.keep([1; 32], some(), at(10));
-        assert_eq!(granted.find(&[1; 32], at(609)), Some(some()));
-        assert_eq!(granted.find(&[1; 32], at(610)), None);
-        assert_eq!(granted.find(&[1; 32], at(9)), None, "the clock was set back");
-        assert_eq!(granted.find(&[2; 32], at(10)), None);
+        granted.keep([1; 32], some(), at(10), MINUTE);
+        assert_eq!(granted.find(&[1; 32], at(69), MINUTE), Some(some()));
+        assert_eq!(granted.find(&[1; 32], at(70), MINUTE), None);
+        assert_eq!(granted.find(&[1; 32], at(10), Duration::ZERO), None, "it is not to be remembered");
+        assert_eq!(granted.find(&[1; 32], at(9), MINUTE), None, "the clock was set back");
+        assert_eq!(granted.find(&[2; 32], at(10), MINUTE), None);
     }
 
     #[test]
@@ -129,7 +133,7 @@ mod tests {
     fn the_memory_stays_small() {
         let granted = Granted::default();
         for number in 0..REMEMBERED_MAX * 3 {
-            granted.keep(Sha256::digest(number.to_string()).into(), some(), at(1));
+            granted.keep(Sha256::digest(number.to_string()).into(), some(), at(1), MINUTE);
         }
         assert!(granted.open().len() <= REMEMBERED_MAX);
     }

@@ -60,21 +60,21 @@ fn make_certificate(folder: &Path) {
 fn listener(keys: &Path, mechanism: Option<&str>) -> Listener {
     let store = keys.join("broker.p12");
     let (store, password) = (store.display(), PASSWORD);
-    let mut properties = format!(
+    let tls = format!(
         "ssl.keystore.type=PKCS12\nssl.keystore.location={store}\nssl.keystore.password={password}\n\
          ssl.key.password={password}\nssl.truststore.type=PKCS12\nssl.truststore.location={store}\n\
          ssl.truststore.password={password}\n"
     );
     let Some(mechanism) = mechanism else {
-        return Listener { protocol: "SSL", properties, format: Vec::new() };
+        return Listener { protocol: "SSL", properties: tls, format: Vec::new() };
     };
     let (module, users) = match mechanism {
         "PLAIN" => ("plain.PlainLoginModule", format!(" user_ann=\"{password}\"")),
         _ => ("scram.ScramLoginModule", String::new()),
     };
     let listener = format!("listener.name.clients.{}.sasl.jaas.config", mechanism.to_ascii_lowercase());
-    properties += &format!(
-        "sasl.enabled.mechanisms={mechanism}\nsasl.mechanism.inter.broker.protocol={mechanism}\n\
+    let properties = format!(
+        "{tls}sasl.enabled.mechanisms={mechanism}\nsasl.mechanism.inter.broker.protocol={mechanism}\n\
          {listener}=org.apache.kafka.common.security.{module} required \
          username=\"ann\" password=\"{password}\"{users};\n"
     );

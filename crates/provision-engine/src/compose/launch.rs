@@ -108,6 +108,13 @@ impl Cloud {
         let proxies = given.trusted_proxies.iter().map(String::as_str);
         let trusted_proxies =
             Networks::parse(proxies).map_err(|error| anyhow!("launch.trusted_proxies: {error}"))?;
+        if let Some(environment) = &given.made.environment
+            && !is_environment(environment)
+        {
+            bail!(
+                "launch.environment: {environment:?} must be 1 to {ENVIRONMENT_CHARS_MAX} letters, digits, dots, hyphens or underscores"
+            );
+        }
         let permission = |text: &String| {
             let form = "is not of the form provisioning:RESOURCE:VERB";
             Permission::parse(text).with_context(|| format!("launch.header_permissions: {text:?} {form}"))
@@ -125,6 +132,7 @@ impl Cloud {
         Ok(Some(LaunchDoor {
             trusted_proxies,
             rbac: self.rbac.clone().map(|rbac| Arc::new(rbac) as Arc<dyn Permissions>),
+            permissions_last: given.rbac_cache.get(),
             header_permissions: given.header_permissions.iter().map(permission).collect::<Result<_>>()?,
             default_org: given.organisation.clone(),
             callback_secret: self.callback_secret.clone(),
@@ -148,6 +156,14 @@ impl Cloud {
         }
         Ok(())
     }
+}
+
+/// It becomes part of a tag.
+const ENVIRONMENT_CHARS_MAX: usize = 40;
+
+fn is_environment(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=ENVIRONMENT_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 /// AWS as it is configured, or the sandbox's, or none.

@@ -22,6 +22,7 @@ pub(crate) struct Launch {
     pub(crate) trusted_proxies: Vec<String>,
     pub(crate) header_permissions: Vec<String>,
     pub(crate) rbac: Option<HttpUrl>,
+    pub(crate) rbac_cache: Period,
     pub(crate) sources: Option<HttpUrl>,
     pub(crate) image_builder: Option<HttpUrl>,
     pub(crate) identities: ServiceIdentities,
@@ -122,6 +123,7 @@ impl Reader<'_> {
             trusted_proxies: self.items("launch.trusted_proxies"),
             header_permissions: self.items("launch.header_permissions"),
             rbac: self.get("launch.rbac.url"),
+            rbac_cache: self.get("launch.rbac.cache"),
             sources: self.get("launch.sources.url"),
             image_builder: self.get("launch.image_builder.url"),
             identities: self.get::<Option<_>>("launch.service_identities").unwrap_or_default(),
@@ -168,6 +170,8 @@ impl Reader<'_> {
             instance_poll: self.get::<Period>("launch.instance_poll").get(),
             settle: self.get::<Period>("launch.settle").get(),
             undo_patience: self.get::<Period>("launch.undo_patience").get(),
+            insights_tags: self.get("launch.insights_tags"),
+            environment: self.get("launch.environment"),
             capacity_patience: self.get::<Period>("launch.capacity_patience").get(),
             ..LaunchSettings::default()
         }

@@ -31,6 +31,7 @@ pub mod sources;
 pub mod state;
 pub mod status;
 mod steps;
+mod user_data;
 
 use engine::Rest;
 use engine::prelude::*;
@@ -63,6 +64,14 @@ impl Workflow for Launch {
 
     fn parting(op: &Operation<Launch>, rest: &Rest<'_>) -> Option<Portrait> {
         finish::parting(op, rest)
+    }
+}
+
+/// The value of the tag `rh-rid`, by which the hosted service knows the instances of a reservation.
+fn reservation_tag(number: &str, settings: &LaunchSettings) -> String {
+    match &settings.environment {
+        Some(environment) => format!("r-{number}-{environment}"),
+        None => format!("r-{number}"),
     }
 }
 

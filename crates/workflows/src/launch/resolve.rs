@@ -16,6 +16,7 @@ use super::preflight::{ImageFacts, Offer, Preflight, is_id};
 use super::pubkeys;
 use super::rejection::{Flaw, Rejection, quoted};
 use super::settings::Launches;
+use super::user_data;
 
 /// Who asks, and where to look.
 #[derive(Clone, Copy)]
@@ -107,6 +108,7 @@ impl Desk<'_> {
         let news: Vec<Flaw> = wrong.into_iter().filter(|flaw| !told(flaw)).collect();
         findings.add(news);
         findings.add(admit::check_sizes(&asked).err().unwrap_or_default());
+        findings.add(user_data::check(&self.launches.settings, provider, &asked));
         Ok(asked)
     }
 

@@ -106,6 +106,10 @@ pub struct LaunchSettings {
     pub capacity_patience: Duration,
     /// How long trouble may last that keeps us from taking something back, before a person has to look.
     pub undo_patience: Duration,
+    /// Instances of AWS write tags for Insights at their first start.
+    pub insights_tags: bool,
+    /// Stands behind the number in the tag `rh-rid`.
+    pub environment: Option<String>,
 }
 
 impl Default for LaunchSettings {
@@ -123,6 +127,8 @@ impl Default for LaunchSettings {
             retry_first: Duration::from_secs(1),
             capacity_patience: Duration::from_secs(30 * 60),
             undo_patience: Duration::from_hours(6),
+            insights_tags: true,
+            environment: None,
         }
     }
 }

@@ -218,7 +218,9 @@ impl Step<Launch> for LaunchInstances {
         if !op.state.instances.is_empty() {
             return done();
         }
-        let order = order::complete(op)?;
+        let reservation = order::reservation(&self.launches, op).await;
+        let reservation = reservation.map_err(|error| stop(op, NAME, error))?;
+        let order = order::complete(op, &self.launches.settings, &reservation)?;
         if order.image.is_none() && order.template.is_none() {
             let error =
                 LaunchError::new(NAME, "validation", "there is neither an image nor a launch template");

@@ -17,7 +17,6 @@ mod submit_build;
 mod surplus;
 mod test_step;
 mod upload_public_key;
-mod user_data;
 mod validate;
 mod wait_for_parameters;
 

@@ -1,13 +1,15 @@
 //! What is asked of the cloud, put together from what is saved: the same in every pass.
 
-use drivers::cloud::Order;
+use drivers::cloud::{Category, CloudError, Order};
 use engine::prelude::*;
 
 use super::reach::parameters;
-use super::user_data;
-use crate::launch::Launch;
 use crate::launch::params::ImageChoice;
 use crate::launch::profile::Partial;
+use crate::launch::record::LaunchRecord;
+use crate::launch::settings::{LaunchSettings, Launches};
+use crate::launch::user_data::{Additions, merged};
+use crate::launch::{Launch, reservation_tag};
 
 /// The label of the token by which everything of a launch is found again.
 const MARK: &str = "launch";
@@ -25,23 +27,34 @@ pub(super) fn image(op: &Operation<Launch>) -> Option<String> {
     }
 }
 
+/// How the hosted service calls the launch: by its number, where its record is found.
+pub(super) async fn reservation(launches: &Launches, op: &Operation<Launch>) -> Result<String, CloudError> {
+    let row = launches.store.resource(&LaunchRecord::resource(op.params.launch)).await;
+    let row = row.map_err(|error| CloudError::new(Category::Network, "", error.to_string()))?;
+    let number = row.map_or_else(|| op.params.launch.simple().to_string(), |row| row.number.to_string());
+    Ok(reservation_tag(&number, &launches.settings))
+}
+
 /// As it is asked for, with the key if there is one.
-pub(super) fn complete(op: &Operation<Launch>) -> Result<Order, Halt> {
+pub(super) fn complete(
+    op: &Operation<Launch>,
+    settings: &LaunchSettings,
+    reservation: &str,
+) -> Result<Order, Halt> {
     let parameters = parameters(op)?;
     let secret = parameters.user_data.as_ref().map(|sealed| op.open(sealed)).transpose()?;
     let text = secret.as_ref().map(ExposeSecret::expose_secret);
-    let user_data = user_data::merged(parameters.poweroff, text);
-    Ok(Order { user_data, ..rehearsed(op)? })
+    let additions = Additions::of(settings, op.params.provider, parameters.poweroff, reservation);
+    let mut order = Order { user_data: merged(text, additions), ..rehearsed(op)? };
+    order.tags.insert(0, ("rh-rid".to_owned(), reservation.to_owned()));
+    Ok(order)
 }
 
 /// Without the text for the first start, which no rehearsal needs, and with the key only if it is there.
 pub(super) fn rehearsed(op: &Operation<Launch>) -> Result<Order, Halt> {
     let parameters = parameters(op)?;
     let params = &op.params;
-    let mut tags = vec![
-        ("rh-rid".to_owned(), format!("r-{}", params.launch.simple())),
-        ("rh-org".to_owned(), params.requester.org.clone()),
-    ];
+    let mut tags = vec![("rh-org".to_owned(), params.requester.org.clone())];
     tags.extend(parameters.name.iter().map(|name| ("Name".to_owned(), name.clone())));
     let least = match params.profile.partial {
         Partial::AllOrNothing => parameters.amount,

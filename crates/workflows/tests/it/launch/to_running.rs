@@ -2,12 +2,13 @@
 
 use engine::Phase;
 use serde_json::json;
+use workflows::launch::LaunchSettings;
 use workflows::launch::cloud::InstanceState;
 use workflows::launch::params::AskedImage;
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::{Stage, StepState};
 
-use super::site::{Site, build_and_launch, build_and_wait, launch_only, nothing, parameters};
+use super::site::{Site, build_and_launch, build_and_wait, launch_only, nothing, parameters, quick};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_image_of_the_cloud_becomes_running_instances() {
@@ -75,6 +76,25 @@ async fn parameters_may_come_while_the_image_is_built_or_after() {
         assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
         assert_eq!(view.legacy.step_titles[..2], ["Build image", "Wait for launch parameters"]);
         assert_eq!(site.standing("instance").await, 1);
+        house.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn instances_carry_the_tags_of_the_hosted_service_and_a_script_for_insights() {
+    for (insights_tags, environment) in [(true, Some("stage")), (false, None)] {
+        let environment = environment.map(str::to_owned);
+        let settings = LaunchSettings { insights_tags, environment: environment.clone(), ..quick() };
+        let site = Site::with(settings).await;
+        let house = site.house().await;
+        let begun = site.begin(&house, &launch_only(1)).await;
+        let (_, view) = site.rests(&house, begun).await;
+        assert_eq!(view.stage, Stage::Succeeded);
+        let behind = environment.map(|name| format!("-{name}")).unwrap_or_default();
+        let made = site.get("/aws/instances").await["instances"][0].clone();
+        assert_eq!(made["tags"]["rh-rid"], format!("r-{}{behind}", view.number), "{made}");
+        assert_eq!((&made["tags"]["rh-org"], &made["tags"]["Name"]), (&json!("000013"), &json!("web")));
+        assert_eq!(made["user_data"]["bytes"].as_u64().is_some_and(|bytes| bytes > 400), insights_tags);
         house.close().await;
     }
 }
