@@ -76,10 +76,13 @@ impl Broker {
         if !matches!(decision, Decision::Report | Decision::ReportGone) {
             return Err(decision.refusal(what));
         }
-        if let Some(older) = self.older(row, hints.operation.as_deref()).await? {
+        let is_gone = decision == Decision::ReportGone;
+        let older = self.older(row, hints.operation.as_deref()).await?;
+        // What was skipped is cleaned up by a later operation: the platform still asks for the deletion that it started.
+        if let Some(older) = older.filter(|older| !(is_gone && self.settings().gone && older.has_deleted())) {
             return Ok(self.standing(&older));
         }
-        if decision == Decision::ReportGone {
+        if is_gone {
             return self.deleted(what);
         }
         match self.newest(row).await? {

@@ -32,10 +32,15 @@ impl Progress {
         }
     }
 
+    /// Whether it has removed the instance or the binding.
+    pub(super) fn has_deleted(&self) -> bool {
+        self.phase == Phase::Succeeded && [DEPROVISION, UNBIND].contains(&self.workflow.as_str())
+    }
+
     /// Why it failed.
     pub(super) fn cause(&self) -> String {
         let cause = self.reason.clone().filter(|reason| !reason.is_empty());
-        let cause = cause.unwrap_or_else(|| "nobody wrote down why".into());
+        let cause = cause.unwrap_or_else(|| "no cause was recorded".into());
         if self.phase == Phase::Cancelled { format!("it was cancelled: {cause}") } else { cause }
     }
 }
@@ -54,7 +59,9 @@ impl Broker {
         }
     }
 
-    /// The newest operation. `None` when there has never been any.
+    /// The newest operation. `None` when there has never been any. The record has its phase, written in the same commit
+    /// as everything else about the end of the operation. So the record decides, and the operation only adds the step and
+    /// the reason: it may have gone on since the record was read.
     pub(super) async fn newest(&self, row: &ResourceRow) -> Result<Option<Progress>, Refusal> {
         let (Some(id), Some(workflow), Some(phase)) = (row.operation, &row.workflow, row.phase) else {
             return Ok(None);
@@ -64,7 +71,9 @@ impl Broker {
         if phase == Phase::Succeeded {
             return Ok(Some(known));
         }
-        Ok(Some(self.operation(row, id).await?.unwrap_or(known)))
+        let read = self.operation(row, id).await?;
+        let is_same = |read: &Progress| read.phase == phase || !(read.phase.is_final() || phase.is_final());
+        Ok(Some(read.filter(is_same).unwrap_or(known)))
     }
 
     async fn operation(&self, row: &ResourceRow, id: OperationId) -> Result<Option<Progress>, Refusal> {

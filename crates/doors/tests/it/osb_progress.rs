@@ -2,10 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::Verb;
+use doors::osb::OsbSettings;
+use engine::store::Expect;
+use engine::{Alongside, Command, Verb};
 use serde_json::json;
+use workflows::runtime::DEPROVISION;
 
-use crate::osb_world::{SERVICE, SMALL, broker, instance, wanted};
+use crate::osb_world::{
+    BrokerWorld, SERVICE, SMALL, binding, broker, broker_with, instance, settings, wanted,
+};
 use crate::shaky_store::Mood;
 
 #[tokio::test]
@@ -109,4 +114,67 @@ async fn asking_how_it_stands_is_cheap() {
     world.levers.hold(false);
     world.until("a", "succeeded").await;
     assert_eq!(reads().await, ("succeeded".to_owned(), 1));
+}
+
+async fn where_the_deleted_is_gone() -> BrokerWorld {
+    broker_with(settings(OsbSettings { gone: true, ..OsbSettings::default() })).await
+}
+
+/// The record is read, then the deletion ends, then the operation is read.
+async fn asked_while_it_ends(world: &BrokerWorld, path: &str) {
+    world.store.lists_late.store(true, Ordering::SeqCst);
+    let ends = async {
+        world.store.late_list.notified().await;
+        world.levers.hold(false);
+    };
+    let (answer, ()) = tokio::join!(world.ask("GET", path).send(), ends);
+    assert_eq!(answer.json["state"], "in progress", "{}", answer.text);
+    world.store.lists_late.store(false, Ordering::SeqCst);
+    world.ask("GET", path).send().await.is(410, None);
+}
+
+#[tokio::test]
+async fn a_deletion_that_ends_between_two_reads_is_no_success() {
+    let world = where_the_deleted_is_gone().await;
+    world.made("a", SMALL).await;
+    world.levers.hold(true);
+    let operation = world.delete("a", SMALL).await.operation().to_owned();
+    asked_while_it_ends(&world, &format!("{}/last_operation?operation={operation}", instance("a"))).await;
+}
+
+#[tokio::test]
+async fn an_unbinding_that_ends_between_two_reads_is_no_success() {
+    let world = where_the_deleted_is_gone().await;
+    world.made("a", SMALL).await;
+    let body = json!({"service_id": SERVICE, "plan_id": SMALL});
+    world.bind("a", "b", "", &body).await.is(201, None);
+    world.levers.hold(true);
+    world.unbind("a", "b", "&accepts_incomplete=true").await.is(202, None);
+    asked_while_it_ends(&world, &format!("{}/last_operation", binding("a", "b"))).await;
+}
+
+#[tokio::test]
+async fn a_deletion_that_a_later_clean_up_follows_is_gone_as_well() {
+    let world = where_the_deleted_is_gone().await;
+    let made = world.put("a", &wanted(SMALL)).await.operation().to_owned();
+    world.until("a", "succeeded").await;
+    let deleted = world.delete("a", SMALL).await.operation().to_owned();
+    let path = |operation: &str| format!("{}/last_operation?operation={operation}", instance("a"));
+    world.store.until_end_of("runtime:a").await;
+    let row = world.engine.resource("runtime:a").await.unwrap().unwrap();
+    let again = Command {
+        workflow: DEPROVISION.into(),
+        tenant: row.tenant.clone(),
+        resource: Some(row.name.clone()),
+        params: json!({"instance_id": "a"}),
+        by: "sweep".into(),
+        idempotency_key: None,
+        queue: false,
+    };
+    let along = Alongside { subject: Some((Expect::Version(row.version), None)), ..Alongside::default() };
+    let later = world.engine.accept(again, along).await.unwrap().id.to_string();
+    for operation in [&deleted, &later] {
+        world.ask("GET", &path(operation)).send().await.is(410, None);
+    }
+    assert_eq!(world.ask("GET", &path(&made)).send().await.json["state"], "succeeded");
 }

@@ -1,6 +1,6 @@
 //! A store in memory that can be told not to answer.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::prelude::async_trait;
@@ -20,6 +20,10 @@ pub(crate) struct ShakyStore {
     mood: AtomicU8,
     pub(crate) token_queries: AtomicU32,
     pub(crate) reads: AtomicU32,
+    /// A list of the operations on one resource waits until its newest operation has ended.
+    pub(crate) lists_late: AtomicBool,
+    /// Told when such a list waits.
+    pub(crate) late_list: Notify,
 }
 
 /// What the store does when it is asked.
@@ -40,6 +44,13 @@ pub(crate) enum Mood {
 impl ShakyStore {
     pub(crate) fn be(&self, mood: Mood) {
         self.mood.store(mood as u8, Ordering::SeqCst);
+    }
+
+    /// Waits until the newest operation on this resource has ended.
+    pub(crate) async fn until_end_of(&self, name: &str) {
+        while !self.inner.resource(name).await.unwrap().unwrap().phase.unwrap().is_final() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     async fn ask(&self, is_write: bool) -> Result<(), StoreError> {
@@ -88,6 +99,10 @@ impl Store for ShakyStore {
     }
     async fn list(&self, query: &Query) -> Result<Vec<Summary>, StoreError> {
         self.ask(false).await?;
+        if let Some(name) = query.resource.as_ref().filter(|_| self.lists_late.load(Ordering::SeqCst)) {
+            self.late_list.notify_one();
+            self.until_end_of(name).await;
+        }
         self.inner.list(query).await
     }
     async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
