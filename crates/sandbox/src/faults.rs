@@ -18,6 +18,7 @@ use serde_json::json;
 use tracing::debug;
 
 use crate::answer::{JsonBody, Refusal};
+use crate::cluster;
 use crate::connection::Connection;
 use crate::graphql::GRAPHQL_BYTES_MAX;
 use crate::ledger::System;
@@ -271,18 +272,21 @@ pub(crate) async fn strike(
     let request = Request::from_parts(parts, Body::from(body));
     let Some(blow) = blow else { return next.run(request).await };
     // On a task of its own, because a far side does not stop working when its caller stops waiting.
-    let landed = tokio::spawn(land(blow, connection, request, next)).await;
+    let landed = tokio::spawn(land(gate.system, blow, connection, request, next)).await;
     landed.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-async fn land(blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
+async fn land(system: System, blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
     if !blow.latency.is_zero() {
         tokio::time::sleep(blow.latency).await;
     }
     match blow.act {
         Act::Work => next.run(request).await,
         Act::Error { status, retry_after_s } => {
-            let mut response = Refusal::new(status, "a scripted fault").into_response();
+            let mut response = match system {
+                System::Cluster => cluster::on_fault(status),
+                _ => Refusal::new(status, "a scripted fault").into_response(),
+            };
             if let Some(seconds) = retry_after_s {
                 response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
             }

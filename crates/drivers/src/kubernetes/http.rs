@@ -8,6 +8,7 @@ use engine::secret::{ExposeSecret, SecretString};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue};
 use reqwest::{Certificate, Client, Identity, Method, StatusCode, Url};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::kubeconfig::{Credentials, Kubeconfig};
 use super::types::{ListBody, StatusBody, TokenBody};
@@ -22,6 +23,13 @@ const LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
 const SELECTOR_CHARS_MAX: usize = 1000;
 const NAME_CHARS_MAX: usize = 253;
 const RBAC: &str = "rbac.authorization.k8s.io";
+/// A server that starts answers 403 to callers that have the right, for about 0.1 s, until it has read the roles.
+const FORBIDDEN_TRIES: u32 = 5;
+const FORBIDDEN_PAUSE: Duration = Duration::from_millis(200);
+/// The reason of a `Status` that is about an object, or about its namespace.
+const NOT_FOUND: &str = "NotFound";
+/// How the message of a 409 `AlreadyExists` begins while finalizers hold the object: it does not stay.
+const BEING_DELETED: &str = "object is being deleted";
 
 #[derive(Debug, Clone)]
 pub struct HttpClusters {
@@ -85,18 +93,26 @@ impl HttpCluster {
     }
 
     async fn call(&self, method: Method, url: Url, body: Option<&Value>) -> Result<Answer, DriverError> {
-        let mut request = self.client.request(method, url);
-        if let Some(body) = body {
-            request = request.json(body);
+        let mut tries = FORBIDDEN_TRIES;
+        loop {
+            let mut request = self.client.request(method.clone(), url.clone());
+            if let Some(body) = body {
+                request = request.json(body);
+            }
+            let answer = Answer::to(SYSTEM, request).await?;
+            tries -= 1;
+            if answer.status != StatusCode::FORBIDDEN || tries == 0 {
+                return Ok(answer);
+            }
+            sleep(FORBIDDEN_PAUSE).await;
         }
-        Answer::to(SYSTEM, request).await
     }
 
     async fn create(&self, url: Url, body: &Value) -> Result<(), DriverError> {
         let answer = self.call(Method::POST, url, Some(body)).await?;
         match answer.status {
             status if status.is_success() => Ok(()),
-            StatusCode::CONFLICT if said(&answer).reason == "AlreadyExists" => Ok(()),
+            StatusCode::CONFLICT if said(&answer).says_that_it_stands() => Ok(()),
             _ => Err(error(&answer)),
         }
     }
@@ -104,8 +120,11 @@ impl HttpCluster {
     async fn delete(&self, url: Url) -> Result<bool, DriverError> {
         let answer = self.call(Method::DELETE, url, None).await?;
         match answer.status {
-            status if status.is_success() => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
+            status if status.is_success() => match said(&answer).metadata.deletion_timestamp {
+                None => Ok(true),
+                Some(_) => Err(SYSTEM.broken("the object waits for its finalizers and still counts")),
+            },
+            StatusCode::NOT_FOUND if said(&answer).reason == NOT_FOUND => Ok(false),
             _ => Err(error(&answer)),
         }
     }
@@ -249,8 +268,16 @@ fn name<'a>(what: &str, name: &'a str) -> Result<&'a str, DriverError> {
     }
 }
 
+/// Some answers are text, and those of a timeout are JSON that is called text: the body decides.
 fn said(answer: &Answer) -> StatusBody {
     serde_json::from_slice(&answer.body).unwrap_or_default()
+}
+
+impl StatusBody {
+    /// Whether there is an object of this name, and it is not on its way out.
+    fn says_that_it_stands(&self) -> bool {
+        self.reason == "AlreadyExists" && !self.message.starts_with(BEING_DELETED)
+    }
 }
 
 /// Only for an answer that is not a success.
@@ -258,10 +285,18 @@ fn error(answer: &Answer) -> DriverError {
     if let Some(throttled) = answer.throttled() {
         return throttled;
     }
-    let message = shorten(&said(answer).message);
+    let StatusBody { message, reason, .. } = said(answer);
+    let message = match answer.status {
+        // Not about an object: the path is unknown, because the API is not installed or something else answers.
+        StatusCode::NOT_FOUND if reason != NOT_FOUND => {
+            "this server does not have the API; check the server of the kubeconfig".to_owned()
+        }
+        _ => shorten(&message),
+    };
     let words =
         if message.is_empty() { answer.status.to_string() } else { format!("{}: {message}", answer.status) };
     match answer.status {
+        StatusCode::NOT_FOUND if reason != NOT_FOUND => SYSTEM.broken(words),
         // Somebody else wrote at the same time, or a list took too long to read: the next try begins anew.
         StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::GONE => SYSTEM.broken(words),
         status if status.is_client_error() => SYSTEM.refused(words),

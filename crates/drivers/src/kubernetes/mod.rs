@@ -79,9 +79,10 @@ pub trait Cluster: Send + Sync {
         seconds: u32,
     ) -> Result<ServiceAccountToken, DriverError>;
 
-    /// Takes the service account away, and with it its tokens. False when there was none.
+    /// Takes the service account away. Its tokens may work for 10 s more, as long as the service account is bound.
+    /// False when there was none.
     async fn delete_service_account(&self, namespace: &str, name: &str) -> Result<bool, DriverError>;
 
-    /// Takes the binding away. False when there was none.
+    /// Takes the binding away: from then on no token of its service account has a right. False when there was none.
     async fn delete_cluster_role_binding(&self, name: &str) -> Result<bool, DriverError>;
 }

@@ -5,16 +5,19 @@
 mod objects;
 mod status;
 
+pub(crate) use self::status::on_fault;
+
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{ConnectInfo, Path, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -24,6 +27,7 @@ use time::format_description::well_known::Rfc3339;
 use self::objects::{ListQuery, Objects, Place, Resource};
 use self::status::Failure;
 use crate::World;
+use crate::connection::Connection;
 use crate::faults::{self, Gate};
 use crate::identity::bearer;
 use crate::jwt::SigningKey;
@@ -83,17 +87,30 @@ impl Clusters {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_welcome(&self, id: &str, objects: &Objects, token: &str, now: OffsetDateTime) -> bool {
+    /// First who the caller is, then whether it has a right.
+    fn admit(
+        &self,
+        id: &str,
+        objects: &Objects,
+        token: Option<&str>,
+        now: OffsetDateTime,
+    ) -> Result<(), Failure> {
+        let Some(token) = token else { return Err(Failure::no_right("system:anonymous")) };
         if token == admin_token(id) {
-            return true;
+            return Ok(());
         }
-        let Some(claims) = self.key.claims(token, now) else { return false };
+        let claims = self.key.claims(token, now).filter(|claims| claims["cluster"] == id);
+        let claims = claims.ok_or_else(Failure::unauthorized)?;
         let text = |name: &str| claims[name].as_str().unwrap_or_default().to_owned();
-        let place =
-            Place { resource: Resource::ServiceAccount, namespace: text("namespace"), name: text("name") };
         // A service account that was deleted and made again is another one.
-        let is_there = objects.get(&place).is_ok_and(|account| account["metadata"]["uid"] == claims["uid"]);
-        claims["cluster"] == id && is_there && objects.is_bound(&place.namespace, &place.name)
+        if !objects.takes_tokens_of(&text("uid"), now) {
+            return Err(Failure::unauthorized());
+        }
+        let (namespace, name) = (text("namespace"), text("name"));
+        if objects.is_bound(&namespace, &name) {
+            return Ok(());
+        }
+        Err(Failure::no_right(&format!("system:serviceaccount:{namespace}:{name}")))
     }
 
     /// The objects of a cluster, for a caller that has a right to see them.
@@ -106,10 +123,7 @@ impl Clusters {
     ) -> Result<T, Failure> {
         let mut clusters = self.clusters();
         let objects = clusters.get_mut(id).ok_or_else(|| Failure::not_found("clusters", id))?;
-        let token = bearer(headers).ok_or_else(Failure::unauthorized)?;
-        if !self.is_welcome(id, objects, token, now) {
-            return Err(Failure::unauthorized());
-        }
+        self.admit(id, objects, bearer(headers), now)?;
         work(objects)
     }
 }
@@ -140,9 +154,33 @@ pub(crate) fn routes(world: &World) -> Router {
         .route(&format!("{namespaces}/{{namespace}}/serviceaccounts/{{name}}/token"), post(request_token))
         .route(bindings, post(create_binding).get(list_bindings))
         .route(&format!("{bindings}/{{name}}"), get(find_binding).delete(delete_binding))
+        .route("/clusters/{cluster}/api/{*rest}", any(no_such_api))
+        .route("/clusters/{cluster}/apis/{*rest}", any(no_such_api))
+        .route_layer(middleware::from_fn_with_state(world.clone(), reach))
         .route_layer(middleware::from_fn_with_state(gate, faults::strike))
         .route("/clusters/{cluster}/kubeconfig", get(show_kubeconfig))
         .with_state(world.clone())
+}
+
+/// Nothing listens at the address of a cluster that is not there, so a call gets no answer.
+async fn reach(
+    State(world): State<World>,
+    ConnectInfo(connection): ConnectInfo<Connection>,
+    Path(path): Path<HashMap<String, String>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    world.provisioner.settle();
+    let is_there = path.get("cluster").is_some_and(|id| world.clusters.clusters().contains_key(id));
+    if is_there {
+        return next.run(request).await;
+    }
+    connection.cut();
+    StatusCode::NO_CONTENT.into_response()
+}
+
+async fn no_such_api() -> Failure {
+    Failure::no_such_api()
 }
 
 /// A call to one cluster, before it is known whether the caller may.
@@ -154,7 +192,6 @@ struct Visit {
 
 impl Visit {
     fn new(world: World, cluster: String, headers: HeaderMap) -> Self {
-        world.provisioner.settle();
         Visit { world, cluster, headers }
     }
 
@@ -181,11 +218,16 @@ impl Visit {
 
     fn delete(&self, place: &Place) -> Result<Json<Value>, Failure> {
         self.enter(|objects| {
-            objects.delete(place)?;
+            let object = objects.delete(place, self.world.clock.now())?;
             if place.resource == Resource::ServiceAccount {
                 self.world.ledger.take_back(SERVICE_ACCOUNT, &ledger_token(&self.cluster, place));
+                return Ok(Json(object));
             }
-            Ok(Json(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})))
+            let mut details = status::details(place.resource.plural(), &place.name);
+            details["uid"] = object["metadata"]["uid"].clone();
+            Ok(Json(json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
+            })))
         })
     }
 
@@ -234,7 +276,7 @@ fn parse(body: &Bytes) -> Result<Value, Failure> {
 }
 
 fn namespaced(plural: &str) -> Result<Resource, Failure> {
-    Resource::in_namespace(plural).ok_or_else(|| Failure::not_found("resources", plural))
+    Resource::in_namespace(plural).ok_or_else(Failure::no_such_api)
 }
 
 fn binding(name: String) -> Place {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +15,8 @@ use uuid::Uuid;
 use super::status::Failure;
 
 const OBJECTS_MAX: usize = 1000;
+/// So long the server remembers that a token was good.
+const TOKENS_REMEMBERED: Duration = Duration::from_secs(10);
 const NAME_CHARS_MAX: usize = 253;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +70,8 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     by_place: BTreeMap<Place, Value>,
+    /// The service accounts that were deleted a moment ago, by uid.
+    deleted: BTreeMap<String, OffsetDateTime>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,9 +122,23 @@ impl Objects {
         self.by_place.get(place).ok_or_else(|| Failure::not_found(place.resource.plural(), &place.name))
     }
 
-    pub(super) fn delete(&mut self, place: &Place) -> Result<(), Failure> {
+    pub(super) fn delete(&mut self, place: &Place, now: OffsetDateTime) -> Result<Value, Failure> {
         let found = self.by_place.remove(place);
-        found.map(|_| ()).ok_or_else(|| Failure::not_found(place.resource.plural(), &place.name))
+        let object = found.ok_or_else(|| Failure::not_found(place.resource.plural(), &place.name))?;
+        self.deleted.retain(|_, at| now - *at < TOKENS_REMEMBERED);
+        if let (Resource::ServiceAccount, Some(uid)) = (place.resource, object["metadata"]["uid"].as_str()) {
+            self.deleted.insert(uid.to_owned(), now);
+        }
+        Ok(object)
+    }
+
+    /// Whether the service account with this uid exists, or did so a moment ago.
+    pub(super) fn takes_tokens_of(&self, uid: &str, now: OffsetDateTime) -> bool {
+        let is_remembered = self.deleted.get(uid).is_some_and(|at| now - *at < TOKENS_REMEMBERED);
+        is_remembered
+            || self.by_place.iter().any(|(place, object)| {
+                place.resource == Resource::ServiceAccount && object["metadata"]["uid"] == uid
+            })
     }
 
     pub(super) fn list(
