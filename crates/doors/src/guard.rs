@@ -16,6 +16,7 @@ use crate::hall::{Hall, RequestId, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;
 use crate::rights::{Needs, allowed, right};
+use crate::slow_body::{BodyWait, SlowBody, watch_body};
 
 pub(crate) async fn guard(State(hall): State<Shared>, mut request: Request, next: Next) -> Response {
     let Some(path) = request.extensions().get::<MatchedPath>().cloned() else {
@@ -41,9 +42,11 @@ pub(crate) async fn guard(State(hall): State<Shared>, mut request: Request, next
         request.extensions_mut().insert(caller);
     }
     match right.action {
-        None => timeout(hall.settings.request_timeout, next.run(request))
-            .await
-            .unwrap_or_else(|_| Problem::timeout().into_response()),
+        None => {
+            let (request, wait) = watch_body(request);
+            let answer = timeout(hall.settings.request_timeout, next.run(request)).await;
+            answer.unwrap_or_else(|_| too_late(&wait).into_response())
+        }
         Some(action) => carry_out(hall, action, request, next).await,
     }
 }
@@ -77,6 +80,7 @@ async fn carry_out(hall: Shared, action: &'static str, request: Request, next: N
     let limit = hall.settings.request_timeout;
     let caller = request.extensions().get::<Principal>().cloned();
     let deed = caller.map(|caller| deed(action, &caller, &request));
+    let (request, wait) = watch_body(request);
     let work = async move {
         let response = next.run(request).await;
         if let Some(deed) = deed {
@@ -91,8 +95,12 @@ async fn carry_out(hall: Shared, action: &'static str, request: Request, next: N
             error!(%error, "a change ended before it was done");
             Problem::internal().into_response()
         }
-        Err(_) => Problem::timeout().into_response(),
+        Err(_) => too_late(&wait).into_response(),
     }
+}
+
+fn too_late(wait: &BodyWait) -> Problem {
+    if wait.is_on() { Problem::new(Code::SlowBody, SlowBody) } else { Problem::timeout() }
 }
 
 fn deed(action: &'static str, caller: &Principal, request: &Request) -> Deed {

@@ -2,10 +2,13 @@
 
 use std::error::Error;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::Request;
 use http_body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
@@ -32,6 +35,51 @@ pub fn is_slow_body(error: &(dyn Error + 'static)) -> bool {
         cause = error.source();
     }
     false
+}
+
+/// Whether a handler waits for more of the body of its request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BodyWait(Arc<AtomicBool>);
+
+impl BodyWait {
+    /// Of a request whose time is over: whether the client took it, and not the server.
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The same request, which tells whether its handler waits for the client.
+pub(crate) fn watch_body(request: Request) -> (Request, BodyWait) {
+    let wait = BodyWait::default();
+    let is_on = Arc::clone(&wait.0);
+    (request.map(|body| Body::new(Watched { body, is_on })), wait)
+}
+
+struct Watched {
+    body: Body,
+    is_on: Arc<AtomicBool>,
+}
+
+impl HttpBody for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        self.is_on.store(polled.is_pending(), Ordering::Relaxed);
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 struct Timed {

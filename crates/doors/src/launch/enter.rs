@@ -20,6 +20,7 @@ use super::rights::{Needs, RESERVATION, Right, allowed, names_no_provider, provi
 use super::{BASE, Counter, Desk};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
+use crate::slow_body::{BodyWait, watch_body};
 
 const MARGIN: Duration = Duration::from_secs(2);
 
@@ -53,9 +54,9 @@ async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
         parts.extensions.insert(principal);
     }
     let Some(action) = right.action else {
-        let answer = next.run(Request::from_parts(parts, body));
-        let answer = timeout(desk.hall.settings.request_timeout, answer).await;
-        return answer.unwrap_or_else(|_| Refused::timeout().into_response());
+        let (request, wait) = watch_body(Request::from_parts(parts, body));
+        let answer = timeout(desk.hall.settings.request_timeout, next.run(request)).await;
+        return answer.unwrap_or_else(|_| too_late(&wait).into_response());
     };
     // Something of its own remains for the answer.
     let own = right.limit.map(|limit| limit + MARGIN);
@@ -113,6 +114,7 @@ async fn carry_out(
     next: Next,
     limit: Duration,
 ) -> Response {
+    let (request, wait) = watch_body(request);
     let work = async move {
         let response = next.run(request).await;
         if let Some(deed) = deed {
@@ -127,8 +129,12 @@ async fn carry_out(
             error!(%error, "a change ended before it was done");
             Refused::internal().into_response()
         }
-        Err(_) => Refused::timeout().into_response(),
+        Err(_) => too_late(&wait).into_response(),
     }
+}
+
+fn too_late(wait: &BodyWait) -> Refused {
+    if wait.is_on() { Refused::slow_body() } else { Refused::timeout() }
 }
 
 /// The row has the code of a refusal beside its status.

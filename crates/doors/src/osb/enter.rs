@@ -15,6 +15,7 @@ use super::{Broker, Desk, auth, body, version};
 use crate::audit::{self, Deed};
 use crate::hall::RequestId;
 use crate::principal::Principal;
+use crate::slow_body::watch_body;
 
 pub(super) async fn enter(State(broker): State<Desk>, request: Request, next: Next) -> Response {
     let given = request.extensions().get::<RequestId>().cloned();
@@ -43,9 +44,12 @@ async fn admit(broker: Desk, mut request: Request, next: Next) -> Result<Respons
     let may_ask = caller.is_platform();
     request.extensions_mut().insert(caller);
     request.extensions_mut().insert(origin);
+    let (request, wait) = watch_body(request);
+    // A 5xx would make the platform delete what it did not get to ask for.
+    let too_late = || if wait.is_on() { Refusal::slow_body() } else { Refusal::timeout() };
     let Some(deed) = deed else {
         let answer = timeout(limit, answer(&broker, may_ask, request, next)).await;
-        return answer.unwrap_or_else(|_| Err(Refusal::timeout()));
+        return answer.unwrap_or_else(|_| Err(too_late()));
     };
     // A change is carried to its end even when the caller hangs up or the time is over.
     let work = async move {
@@ -59,7 +63,7 @@ async fn admit(broker: Desk, mut request: Request, next: Next) -> Result<Respons
             error!(%error, "a change ended before it was done");
             Err(Refusal::internal())
         }
-        Err(_) => Err(Refusal::timeout()),
+        Err(_) => Err(too_late()),
     }
 }
 

@@ -6,6 +6,7 @@ use axum::body::Body;
 use doors::body_within;
 use doors::launch::BASE;
 use engine::Role;
+use futures_util::stream;
 use serde_json::{Value, json};
 
 use crate::launch_world::{LaunchWorld, launch_world, launch_world_with};
@@ -224,6 +225,9 @@ async fn a_database_in_trouble_is_not_described_and_not_blamed_on_the_caller() {
     let settings = doors::DoorSettings { request_timeout: limit, ..settings() };
     let world = launch_world_with(settings, |_| {}).await;
     world.rbac.grant("ann", &["provisioning:*:*"]);
+    let endless = axum::body::Body::from_stream(stream::pending::<Result<String, std::io::Error>>());
+    let post = world.knock("POST", "/pubkeys").as_user("1", "ann").header("content-type", "application/json");
+    post.body(endless).send().await.is(408, "slow_body");
     let get = |path: &str| world.knock("GET", path).as_user("1", "ann").send();
     get("/pubkeys").await.is_ok();
     for (mood, status, code) in

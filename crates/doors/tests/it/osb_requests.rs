@@ -1,10 +1,14 @@
 //! What a request must be before anybody looks at what it asks.
 
+use std::time::Duration;
+
+use axum::body::Body;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use doors::DoorSettings;
 use doors::osb::{MissingVersion, OsbSettings};
 use engine::AccessStore;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::osb_world::{
@@ -142,6 +146,20 @@ async fn what_cannot_be_read_is_refused_before_the_route_is_looked_at() {
     assert_eq!(untyped.send().await.status, 202);
 }
 
+/// A 5xx would make the platform delete what it did not get to ask for.
+#[tokio::test]
+async fn a_body_that_never_ends_is_the_fault_of_the_client() {
+    let settings =
+        DoorSettings { request_timeout: Duration::from_millis(100), ..settings(OsbSettings::default()) };
+    let world = broker_with(settings).await;
+    for (method, path) in [("PUT", instance("a")), ("PATCH", instance("a")), ("PUT", binding("a", "b"))] {
+        let body = stream::iter([Ok::<_, std::io::Error>("{".to_owned())]).chain(stream::pending());
+        let ask = world.ask(method, &path).header("content-type", "application/json");
+        let answer = ask.body(Body::from_stream(body)).send().await;
+        assert_eq!(answer.is(408, None).json["description"], "the body did not arrive in time");
+    }
+}
+
 #[tokio::test]
 async fn routes_and_methods_that_do_not_exist_are_told_so() {
     let world = broker().await;
@@ -216,7 +234,7 @@ async fn every_field_has_its_type_and_no_error_repeats_a_value() {
         ("/plan_id", json!("hush")),
         ("/parameters/name", json!(7)),
         ("/parameters/region", json!("hush")),
-        ("/parameters/hush", json!(1)),
+        ("/parameters/unknown", json!("hush")),
         ("/parameters/machineType", json!("hush")),
         ("/parameters/autoScalerMin", json!(-1)),
         ("/parameters/autoScalerMin", json!(1e300)),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use axum::body::Body;
+use futures_util::stream;
 use serde_json::json;
 
 use crate::shaky_store::Mood;
@@ -75,6 +77,16 @@ async fn a_database_that_is_silent_costs_no_more_than_the_time_that_is_allowed()
     world.call("GET", "/workflows").token(&world.reader).send().await.is(503, "database-unavailable");
     world.call("GET", "/readyz").send().await.is(503, "not-ready");
     assert_eq!(world.call("GET", "/healthz").send().await.status, 200);
+}
+
+#[tokio::test]
+async fn a_body_that_never_ends_is_the_fault_of_the_client() {
+    let world =
+        world_with(doors::DoorSettings { request_timeout: Duration::from_millis(100), ..settings() }).await;
+    let body = Body::from_stream(stream::pending::<Result<String, std::io::Error>>());
+    let call =
+        world.call("POST", "/operations").token(&world.admin).header("content-type", "application/json");
+    call.body(body).send().await.is(408, "slow-body");
 }
 
 #[tokio::test]
