@@ -134,7 +134,7 @@ pub struct Create {
     /// The record of the resource, as it is from the moment on that the operation is accepted. It names this
     /// operation as its newest.
     pub subject: Option<ResourceWrite>,
-    /// Another resource that must not have changed; its version goes up.
+    /// Another resource that must not have changed, or must not exist yet; its version goes up.
     pub beside: Option<ResourceWrite>,
     /// An operation on the same resource that is asked to end for this one. One that cannot be asked any longer
     /// is no obstacle.

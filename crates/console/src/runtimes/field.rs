@@ -170,7 +170,7 @@ impl Kind {
         }
         match kind_of(schema) {
             "string" => Kind::Text {
-                pattern: schema.get("pattern").and_then(Value::as_str).unwrap_or_default().to_owned(),
+                pattern: html_pattern(schema.get("pattern").and_then(Value::as_str).unwrap_or_default()),
                 min: limit("minLength"),
                 max: limit("maxLength"),
             },
@@ -272,9 +272,22 @@ fn kind_of(schema: &Value) -> &str {
     }
 }
 
+/// Browsers compile a pattern with the flag `v`, in which a dash at the end of a class needs a backslash. In a schema it
+/// needs none.
+fn html_pattern(pattern: &str) -> String {
+    pattern.replace("\\-]", "-]").replace("-]", "\\-]")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dash_at_the_end_of_a_class_is_escaped_for_browsers() {
+        for pattern in ["^[a-zA-Z0-9-]*$", r"^[a-zA-Z0-9\-]*$"] {
+            assert_eq!(html_pattern(pattern), r"^[a-zA-Z0-9\-]*$");
+        }
+    }
 
     #[test]
     fn a_name_without_a_title_is_read_as_words() {

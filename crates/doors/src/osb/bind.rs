@@ -131,7 +131,8 @@ async fn make(
     if (&instance.service_id, &instance.plan_id) != (&asked.service, &asked.plan) {
         return Err(Refusal::bad("plan_id: is not the plan of the service instance"));
     }
-    if !broker.plan(asked.offer())?.bindable {
+    let plan = broker.plan(asked.offer())?;
+    if !plan.bindable {
         return Err(Refusal::not_bindable());
     }
     if allowed != Decision::Start {
@@ -140,12 +141,14 @@ async fn make(
     let Some(runtime) = &instance.runtime_id else {
         return Err(Refusal::unprocessable("this service instance has no cluster to bind to"));
     };
+    broker.has_room(plan, instance).await?;
     let name = asked.name();
     let (tenant, place) = (&owner.row.tenant, asked.place);
     let parameters = seal_json(&asked.parameters, &broker.hall.engine.sealer(tenant, &name));
     let mut binding = record::binding((&place.instance, &place.binding), asked.offer(), parameters);
     binding.digest.clone_from(&asked.digest);
     binding.platform.clone_from(&instance.platform);
+    binding.runtime_id = Some(runtime.clone());
     let seconds = asked.parameters.get("expiration_seconds").and_then(Value::as_u64);
     let order = Order {
         workflow: BIND,
@@ -159,8 +162,8 @@ async fn make(
         by: &asked.caller.name,
         along: Alongside {
             subject: Some((Expect::Absent, Some(portrait(&binding)?))),
-            // Whoever deletes the instance at the same moment has to look again.
-            beside: Some((owner.row.name.clone(), owner.row.version)),
+            // A request that deletes the instance at the same moment, or binds to it, has to look again.
+            beside: Some((owner.row.name.clone(), owner.expect(), None)),
             supersedes: None,
         },
     };

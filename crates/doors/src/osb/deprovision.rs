@@ -3,10 +3,9 @@
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::store::{ResourceQuery, ResourceRow};
-use engine::{Alongside, Phase, Resource};
+use engine::Alongside;
 use serde_json::json;
-use workflows::runtime::{BIND, Binding, DEPROVISION, Instance};
+use workflows::runtime::{DEPROVISION, Instance};
 
 use super::decide::{Call, Decision, decide};
 use super::error::Refusal;
@@ -16,9 +15,6 @@ use super::standing::{Known, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
 use crate::principal::Principal;
-
-/// More bindings than this are not counted.
-const COUNTED_MAX: usize = 1000;
 
 /// Has an instance deleted.
 ///
@@ -109,32 +105,4 @@ async fn remove(
         along: Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() },
     };
     Ok(broker.accept(order).await?.map(|id| in_progress(Some(id.to_string()))))
-}
-
-impl Broker {
-    async fn has_no_bindings(&self, instance: &Instance) -> Result<(), Refusal> {
-        let query = ResourceQuery {
-            kind: Binding::KIND.to_owned(),
-            labels: vec![("instance_id".to_owned(), vec![instance.instance_id.clone()])],
-            limit: COUNTED_MAX,
-            ..ResourceQuery::default()
-        };
-        let rows = self.hall.engine.resources(&query).await?.rows;
-        match rows.iter().filter(|row| self.is_live(row)).count() {
-            0 => Ok(()),
-            count => {
-                let text = format!("there are {count} bindings of this service instance; unbind them first");
-                Err(Refusal::unprocessable(text))
-            }
-        }
-    }
-
-    /// Whether anybody may hold credentials that work.
-    fn is_live(&self, row: &ResourceRow) -> bool {
-        let was_made = match (row.workflow.as_deref(), row.phase) {
-            (Some(BIND), Some(phase)) => !phase.is_final() || phase == Phase::Succeeded,
-            _ => true,
-        };
-        was_made && row.gone_at.is_none() && !self.has_expired(row)
-    }
 }

@@ -84,13 +84,15 @@ impl Refusal {
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, description)
     }
 
+    /// Clients compare the description too, word by word.
     pub(super) fn async_required() -> Refusal {
-        let text = "this takes a while; send the request with accepts_incomplete=true";
+        let text = "This service plan requires client support for asynchronous service operations.";
         Refusal::unprocessable(text).code("AsyncRequired")
     }
 
+    /// Clients compare the description too, word by word.
     pub(super) fn busy() -> Refusal {
-        let text = "another operation is in progress; send the request again when that is over";
+        let text = "The Service Broker does not support concurrent requests that mutate the same resource.";
         Refusal::unprocessable(text).code("ConcurrencyError")
     }
 

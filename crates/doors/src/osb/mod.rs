@@ -16,6 +16,7 @@ mod fetch_binding;
 mod headers;
 mod identity;
 mod last_operation;
+mod limits;
 pub(crate) mod openapi;
 mod place;
 mod progress;

@@ -66,7 +66,7 @@ pub(super) async fn provision(
     checks::maintenance(asked.plan, asked.maintenance)?;
     checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
     let read = checks::meaning(asked.plan, &asked.parameters)?;
-    let region = asked.plan.region(read.region.as_deref());
+    let region = asked.plan.region(read.region.as_deref(), place.region.as_deref());
     place::check("parameters.region", &region)?;
     let name = Instance::resource(&place.instance);
     let sealer = broker.hall.engine.sealer(&asked.account, &name);
@@ -115,13 +115,19 @@ async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<O
 }
 
 async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
+    broker.may_have(asked.plan, &asked.account, asked.place.region.as_deref())?;
+    let beside = broker.quota(asked.plan, &asked.account).await?;
     let order = Order {
         workflow: PROVISION,
         tenant: &asked.account,
         resource: Instance::resource(&new.instance_id),
         params: json!({"instance_id": new.instance_id}),
         by: &asked.caller.name,
-        along: Alongside { subject: Some((Expect::Absent, Some(portrait(new)?))), ..Alongside::default() },
+        along: Alongside {
+            subject: Some((Expect::Absent, Some(portrait(new)?))),
+            beside,
+            ..Alongside::default()
+        },
     };
     let Some(id) = broker.accept(order).await? else { return Ok(None) };
     let metadata = broker.metadata(&asked.parameters);

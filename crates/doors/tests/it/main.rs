@@ -28,6 +28,7 @@ mod osb_catalog;
 mod osb_compat;
 mod osb_conformance;
 mod osb_crowd;
+mod osb_limits;
 mod osb_nonsense;
 mod osb_platforms;
 mod osb_pretend;

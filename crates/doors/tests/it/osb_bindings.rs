@@ -99,7 +99,7 @@ async fn a_binding_has_the_plan_of_its_instance_and_the_plan_has_bindings() {
         ("/parameters", json!({"expiration_seconds": 599})),
         ("/parameters", json!({"expiration_seconds": 7201})),
         ("/parameters", json!({"expiration_seconds": "hush"})),
-        ("/parameters", json!({"hush": 1})),
+        ("/parameters", json!({"unknown": "hush"})),
         ("/parameters", json!([])),
         ("/bind_resource", json!("hush")),
         ("/app_guid", json!(7)),
@@ -194,6 +194,9 @@ async fn an_instance_with_live_bindings_is_not_deleted() {
     assert!(refused.is(422, None).text.contains("there are 3 bindings"), "{}", refused.text);
     assert_eq!(world.unbind("a", "b", "").await.status, 200);
     assert!(world.delete("a", SMALL).await.is(422, None).text.contains("there are 2 bindings"));
+    assert_eq!(world.unbind("a", "d", "").await.status, 200);
+    let one = "there is 1 binding of this service instance; unbind it first";
+    assert!(world.delete("a", SMALL).await.is(422, None).text.contains(one));
     world.clock.turn(Duration::from_secs(901));
     world.ask("GET", &binding("a", "c")).send().await.is(404, None);
     world.bind("a", "c", "", &wanted()).await.is(409, None);

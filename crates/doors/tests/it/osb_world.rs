@@ -34,7 +34,7 @@ const CATALOG: &str = "
 service: {id: s-1, name: runtime, description: A runtime}
 plans:
   - {id: p-small, name: small, description: d, provider: gcp, regions: [north, south], machines: [m1, m2],
-     defaults: {machine: m1, min: 1, max: 3}, changes_to: [large], maintenance: {version: 1.2.3, description: d}}
+     defaults: {machine: m1, min: 1, max: 3}, limits: {bindings: 100}, changes_to: [large], maintenance: {version: 1.2.3, description: d}}
   - {id: p-large, name: large, description: d, provider: gcp, regions: [north], machines: [m2],
      defaults: {machine: m2, min: 1, max: 9}}
   - {id: p-trial, name: trial, description: d, provider: aws, areas: {europe: north}, machines: [m1],
@@ -62,6 +62,10 @@ pub(crate) async fn broker() -> BrokerWorld {
 }
 
 pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
+    broker_of(settings, CATALOG).await
+}
+
+pub(crate) async fn broker_of(settings: DoorSettings, catalog: &str) -> BrokerWorld {
     let store = Arc::new(ShakyStore::default());
     let clock = Arc::new(TurnedClock::default());
     let levers = Arc::new(Levers::default());
@@ -74,7 +78,7 @@ pub(crate) async fn broker_with(settings: DoorSettings) -> BrokerWorld {
         people: store.clone(),
         meter: Arc::new(Meter::new()),
         settings,
-        catalog: Some(Arc::new(Catalog::parse(CATALOG).unwrap())),
+        catalog: Some(Arc::new(Catalog::parse(catalog).unwrap())),
         bearers: None,
         serverless: None,
         launch: None,
@@ -293,6 +297,17 @@ impl Answer {
                 self.text
             );
         }
+        // The client for Kubernetes knows these by their words too.
+        let words = match self.json["error"].as_str() {
+            Some("AsyncRequired") => {
+                Some("This service plan requires client support for asynchronous service operations.")
+            }
+            Some("ConcurrencyError") => {
+                Some("The Service Broker does not support concurrent requests that mutate the same resource.")
+            }
+            _ => None,
+        };
+        assert!(words.is_none_or(|words| self.json["description"] == words), "{line}: {}", self.text);
         assert_eq!(self.status == 401, self.headers.contains_key("www-authenticate"), "{line}");
         self.is_documented(method, path);
     }

@@ -158,6 +158,7 @@ impl Runtimes {
             binding_id: id.to_owned(),
             service_id: "s".into(),
             plan_id: "p".into(),
+            runtime_id: None,
             platform: "cf".into(),
             digest: "d".into(),
             parameters: sealer.seal(&SecretString::from("{}")),

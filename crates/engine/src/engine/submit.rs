@@ -34,8 +34,8 @@ pub struct Command {
 pub struct Alongside {
     /// The record of the operation's resource: what the writer saw, and what it looks like from now on.
     pub subject: Option<(Expect, Option<Portrait>)>,
-    /// Another resource, with the version in which it was seen. It must be the same, and its version goes up.
-    pub beside: Option<(String, i64)>,
+    /// Another resource by its name: what the writer saw, and what it looks like from now on. Its version goes up.
+    pub beside: Option<(String, Expect, Option<Portrait>)>,
     /// An operation on the same resource that is cancelled for this one, and why.
     pub supersedes: Option<(OperationId, String)>,
 }
@@ -104,7 +104,7 @@ impl Engine {
         };
         let subject = along.subject.zip(command.resource.clone());
         let subject = subject.map(|((expect, portrait), name)| write(name, expect, portrait));
-        let beside = along.beside.map(|(name, version)| write(name, Expect::Version(version), None));
+        let beside = along.beside.map(|(name, expect, portrait)| write(name, expect, portrait));
         let create = Create {
             id,
             workflow: command.workflow,

@@ -70,7 +70,7 @@ fn record(
     let instance = Instance {
         plan: plan.name.clone(),
         provider: plan.provider.as_str().to_owned(),
-        region: plan.region(region),
+        region: plan.region(region, None),
         account,
         subaccount: text(&asked.context, "subaccount_id").unwrap_or_else(|| "example".into()),
         ..Instance::new(&asked.instance_id, service_id, &plan.id, parameters, context)

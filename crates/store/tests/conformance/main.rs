@@ -136,6 +136,7 @@ on_every_store! {
         a_cancel_in_the_queue_settles_the_record,
         fifty_who_want_to_be_the_first_make_one_resource,
         fifty_who_saw_the_same_version_write_once,
+        of_fifty_who_write_the_same_record_beside_one_is_saved,
         ends_and_new_operations_of_the_same_resources_leave_nobody_waiting;
     resource_lists:
         every_filter_finds_what_a_plain_look_finds,

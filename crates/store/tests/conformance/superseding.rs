@@ -114,6 +114,31 @@ pub(crate) async fn fifty_who_want_to_be_the_first_make_one_resource(store: &dyn
     );
 }
 
+/// What a limit for several resources rests on: each create has a resource of its own, and all of them write one more.
+pub(crate) async fn of_fifty_who_write_the_same_record_beside_one_is_saved(store: &dyn Whole) {
+    let beside = "quota/acme";
+    for (round, expect) in [(0, Expect::Absent), (1, Expect::Version(1)), (2, Expect::Version(2))] {
+        let new = |n: usize| {
+            let name = format!("runtime/{round}-{n}");
+            let quota = (expect == Expect::Absent).then(|| portrait("quota", &[]));
+            Create {
+                subject: Some(resource_write(&name, Expect::Absent, Some(portrait("x", &[])))),
+                beside: Some(resource_write(beside, expect, quota)),
+                ..on(&name, plain("acme"))
+            }
+        };
+        let asked: Vec<Create> = (0..50).map(new).collect();
+        let receipts = join_all(asked.iter().map(|new| create(store, new.clone()))).await;
+        assert_eq!(receipts.iter().filter(|receipt| **receipt == Receipt::Saved).count(), 1);
+        for (new, receipt) in asked.iter().zip(&receipts).filter(|(_, receipt)| **receipt != Receipt::Saved) {
+            assert_eq!(*receipt, Receipt::Changed);
+            assert!(store.show(new.id).await.unwrap().is_none());
+            assert!(store.resource(new.resource.as_deref().unwrap()).await.unwrap().is_none());
+        }
+        assert_eq!(row(store, beside).await.version, round + 1);
+    }
+}
+
 pub(crate) async fn fifty_who_saw_the_same_version_write_once(store: &dyn Whole) {
     let first = resource_write(NAME, Expect::Absent, Some(portrait("0", &[("n", "0")])));
     assert_eq!(write(store, first).await, Receipt::Saved);

@@ -10,6 +10,9 @@ pub struct Binding {
     pub binding_id: String,
     pub service_id: String,
     pub plan_id: String,
+    /// The runtime in whose cluster its service account is. Absent in records of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_id: Option<String>,
     /// The platform of its instance. Empty in records of earlier releases.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub platform: String,
@@ -56,6 +59,7 @@ impl Binding {
             binding_id: binding_id.to_owned(),
             service_id: service_id.to_owned(),
             plan_id: plan_id.to_owned(),
+            runtime_id: None,
             platform: String::new(),
             digest: String::new(),
             parameters,

@@ -9,6 +9,7 @@ pub mod external;
 mod instance;
 pub mod override_source;
 mod parameters;
+mod plan_quota;
 mod request;
 mod sent;
 mod settings;
@@ -24,6 +25,7 @@ pub use binding::Binding;
 pub use components::{Component, Components};
 pub use instance::{Instance, Status, seal_json};
 pub use parameters::Parameters;
+pub use plan_quota::PlanQuota;
 pub use settings::{AuditLog, Runtimes, ServiceManager, UnknownOutcome};
 pub use shared::Input;
 

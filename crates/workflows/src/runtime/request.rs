@@ -139,7 +139,12 @@ fn gardener(from: &Ingredients<'_>) -> GardenerConfigInput {
         exposure_class_name: None,
         shoot_networking_filter_disabled: None,
         control_plane_failure_tolerance: None,
-        eu_access: None,
+        eu_access: from
+            .runtimes
+            .catalog
+            .eu_access
+            .restricts(from.instance.platform_region.as_deref())
+            .then_some(true),
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Platform, Scene, hold, quick};
 use crate::stage::{Place, call};
 
 /// Plans and where their instances can be.
-const PLANS: [(&str, &str); 3] = [("azure", "westeurope"), ("gcp", "europe-west4"), ("trial", "europe")];
+const PLANS: [(&str, &str); 3] = [("azure", "westeurope"), ("gcp", "europe-west4"), ("aws", "eu-central-1")];
 /// A suite with fewer checks has lost some.
 const CHECKS_MIN: usize = 140;
 

@@ -1,8 +1,12 @@
 //! What the broker offers: one service and its plans, from a file.
 
+mod areas;
+mod limits;
 mod plan;
 mod schema;
 
+pub use areas::Areas;
+pub use limits::{Between, Limits};
 pub use plan::{Defaults, Maintenance, Plan, Provider};
 pub use schema::Purpose;
 
@@ -16,6 +20,29 @@ use serde_json::{Map, Value};
 pub struct Catalog {
     pub service: Service,
     pub plans: Vec<Plan>,
+    pub eu_access: EuAccess,
+}
+
+/// Regions of platforms whose clusters only staff in the European Union has access to.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EuAccess {
+    pub platform_regions: BTreeSet<String>,
+    /// The global accounts that may have instances there; absent for all.
+    pub accounts: Option<BTreeSet<String>>,
+}
+
+impl EuAccess {
+    /// Whether clusters for this region of a platform are restricted.
+    pub fn restricts(&self, platform_region: Option<&str>) -> bool {
+        platform_region.is_some_and(|region| self.platform_regions.contains(region))
+    }
+
+    /// Whether this global account may have instances on this region of a platform.
+    pub fn allows(&self, account: &str, platform_region: Option<&str>) -> bool {
+        let has_access = self.accounts.as_ref().is_none_or(|accounts| accounts.contains(account));
+        has_access || !self.restricts(platform_region)
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -35,6 +62,8 @@ pub struct Service {
 struct CatalogFile {
     service: Service,
     plans: Vec<Plan>,
+    #[serde(default)]
+    eu_access: EuAccess,
 }
 
 const FILE_BYTES_MAX: usize = 1024 * 1024;
@@ -55,7 +84,7 @@ impl Catalog {
             return Err(format!("a catalog has at most {FILE_BYTES_MAX} bytes"));
         }
         let file: CatalogFile = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-        let mut catalog = Catalog { service: file.service, plans: file.plans };
+        let mut catalog = Catalog { service: file.service, plans: file.plans, eu_access: file.eu_access };
         catalog.check()?;
         catalog.compile()?;
         Ok(catalog)
@@ -96,6 +125,15 @@ impl Catalog {
                 return Err(format!("plan {name}: the name is used twice"));
             }
             plan.check().map_err(|error| format!("plan {name}: {error}"))?;
+            // The limit holds for requests that make an instance.
+            let is_limited = |of: &&String| {
+                self.plan_named(of).is_some_and(|plan| plan.limits.instances_per_account.is_some())
+            };
+            if let Some(of) = plan.changes_to.iter().find(is_limited) {
+                return Err(format!(
+                    "plan {name}: changes_to: {of} has limits.instances_per_account, so an instance cannot change to it"
+                ));
+            }
         }
         Ok(())
     }
@@ -145,7 +183,19 @@ mod tests {
                 json!({"name": "n", "region": "westeurope", "autoScalerMin": "s3cret"}),
                 "parameters.autoScalerMin",
             ),
-            (json!({"name": "n", "region": "westeurope", "s3cretKey": 1}), "unknown"),
+            (
+                json!({"name": "n", "region": "westeurope", "colour": "s3cret"}),
+                "parameters.colour: is unknown to this plan, which accepts administrators, autoScalerMax, ",
+            ),
+            (
+                json!({"name": "n", "region": "westeurope", "networking": {"colour": "s3cret"}}),
+                "parameters.networking.colour: is unknown; see the schema in the catalog",
+            ),
+            (
+                json!({"name": "my runtime", "region": "westeurope"}),
+                "parameters.name: must match ^[a-zA-Z0-9-]*$",
+            ),
+            (json!({"name": "", "region": "westeurope"}), "parameters.name: must have at least 1 character"),
             (json!(["s3cret"]), "parameters"),
         ] {
             let error = check(&bad).unwrap_err();
@@ -155,6 +205,58 @@ mod tests {
             );
         }
         catalog.plan_named("trial").unwrap().validate(Purpose::Create, &json!({"name": "n"})).unwrap();
+    }
+
+    #[test]
+    fn free_plans_have_a_fixed_size_and_the_others_do_not() {
+        let catalog = Catalog::built_in();
+        for plan in &catalog.plans {
+            assert_eq!(plan.limits.fixed_size, plan.free, "{}", plan.name);
+            for (purpose, names) in [
+                (Purpose::Create, &["machineType", "autoScalerMin", "volumeSizeGb", "diskType"][..]),
+                (Purpose::Update, &["machineType", "autoScalerMax", "maxSurge"][..]),
+            ] {
+                let properties = &plan.schema(purpose).unwrap()["properties"];
+                for name in names {
+                    assert_eq!(properties.get(name).is_some(), !plan.free, "{} {purpose} {name}", plan.name);
+                }
+            }
+        }
+        assert_eq!(catalog.plan_named("trial").unwrap().limits.instances_per_account, Some(1));
+        assert!(catalog.plans.iter().all(|plan| plan.limits.bindings == 10));
+    }
+
+    #[test]
+    fn the_region_of_a_trial_is_that_of_its_platform() {
+        let catalog = Catalog::built_in();
+        let trial = catalog.plan_named("trial").unwrap();
+        for (asked, platform, region) in [
+            (None, None, "westeurope"),
+            (None, Some("cf-eu10"), "westeurope"),
+            (None, Some("cf-us10"), "eastus"),
+            (None, Some("cf-ap21"), "southeastasia"),
+            (None, Some("cf-mars1"), "westeurope"),
+            (Some("asia"), Some("cf-us10"), "southeastasia"),
+        ] {
+            assert_eq!(trial.region(asked, platform), region, "{asked:?} {platform:?}");
+        }
+        let azure = catalog.plan_named("azure").unwrap();
+        assert_eq!(azure.region(Some("uksouth"), Some("cf-us10")), "uksouth");
+        let areas = &trial.schema(Purpose::Create).unwrap()["properties"]["region"]["enum"];
+        assert_eq!(*areas, json!(["europe", "us", "asia"]), "in the order of the file");
+    }
+
+    #[test]
+    fn a_region_with_eu_access_is_for_the_accounts_of_the_list_or_for_all() {
+        let access = |accounts: Option<&str>| EuAccess {
+            platform_regions: ["cf-eu11".to_owned()].into(),
+            accounts: accounts.map(|account| [account.to_owned()].into()),
+        };
+        assert!(access(None).allows("ga", Some("cf-eu11")) && access(None).restricts(Some("cf-eu11")));
+        assert!(!access(Some("other")).allows("ga", Some("cf-eu11")));
+        assert!(access(Some("ga")).allows("ga", Some("cf-eu11")));
+        assert!(access(Some("other")).allows("ga", Some("cf-eu10")));
+        assert!(access(Some("other")).allows("ga", None) && !access(None).restricts(None));
     }
 
     #[test]
@@ -178,6 +280,16 @@ mod tests {
         for (plans, part) in [
             (format!("  - {plan}}}\n  - {plan}}}\n"), "used twice"),
             ("  []\n".to_owned(), "at least one plan"),
+            (
+                format!("  - {plan}, platform_regions: {{cf-eu10: europe}}}}\n"),
+                "europe is not among the areas",
+            ),
+            (format!("  - {plan}, limits: {{instances_per_account: 0}}}}\n"), "limits.instances_per_account"),
+            (format!("  - {plan}, limits: {{nodes: {{min: 3, max: 5}}}}}}\n"), "within limits.nodes"),
+            (
+                format!("  - {plan}, changes_to: [n], limits: {{instances_per_account: 1}}}}\n"),
+                "changes_to: n has limits.instances_per_account",
+            ),
             (format!("  - {plan}, maintenance: {{version: one}}}}\n"), "semantic version"),
             (format!("  - {plan}, schemas: {{create: {{type: object}}}}}}\n"), "$schema"),
             (

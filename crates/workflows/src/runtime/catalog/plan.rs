@@ -7,6 +7,8 @@ use jsonschema::Validator;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::areas::Areas;
+use super::limits::Limits;
 use super::schema::{self, Purpose};
 
 #[derive(Debug, Clone, Deserialize)]
@@ -26,11 +28,16 @@ pub struct Plan {
     /// The first one is the default where a region may be left out.
     #[serde(default)]
     pub regions: Vec<String>,
-    /// Instead of regions: parts of the world, with the region that stands for each.
+    /// Instead of regions: parts of the world, with the region that stands for each. The first one is the default.
     #[serde(default)]
-    pub areas: BTreeMap<String, String>,
+    pub areas: Areas,
+    /// The area of a request that names none, by the region of the platform in its path.
+    #[serde(default)]
+    pub platform_regions: BTreeMap<String, String>,
     pub machines: Vec<String>,
     pub defaults: Defaults,
+    #[serde(default)]
+    pub limits: Limits,
     /// After this time an instance is suspended for good.
     #[serde(default)]
     pub expires_after_days: Option<u32>,
@@ -129,6 +136,11 @@ impl Plan {
         if self.defaults.min > self.defaults.max {
             return Err("defaults.min: is larger than defaults.max".into());
         }
+        let is_area = |name: &String| self.areas.iter().any(|(area, _)| area == name);
+        if let Some((from, to)) = self.platform_regions.iter().find(|(_, to)| !is_area(to)) {
+            return Err(format!("platform_regions.{from}: {to} is not among the areas"));
+        }
+        self.limits.check(&self.defaults)?;
         match &self.maintenance {
             Some(Maintenance { version, .. }) if !is_semantic_version(version) => {
                 Err(format!("maintenance.version: {version:?} is not a semantic version such as 1.2.3"))
@@ -155,7 +167,7 @@ impl Plan {
     /// Checks parameters. The error names the field and what is allowed, and repeats no value: it may be a secret.
     pub fn validate(&self, purpose: Purpose, parameters: &Value) -> Result<(), String> {
         match self.compiled.get(&purpose) {
-            Some(compiled) => schema::check(&compiled.validator, parameters),
+            Some(compiled) => schema::check(&compiled.validator, &compiled.schema, parameters),
             None => Ok(()),
         }
     }
@@ -165,12 +177,14 @@ impl Plan {
         !self.changes_to.is_empty()
     }
 
-    /// The region of the cloud that a request means.
-    pub fn region(&self, asked: Option<&str>) -> String {
-        let area = |name: &str| self.areas.get(name).cloned();
-        match asked {
-            Some(name) => area(name).unwrap_or_else(|| name.to_owned()),
-            None => self.regions.first().or(self.areas.values().next()).cloned().unwrap_or_default(),
+    /// The region of the cloud that a request means: the one that it names, that of its platform, or the first one.
+    pub fn region(&self, asked: Option<&str>, platform_region: Option<&str>) -> String {
+        let of_platform =
+            platform_region.and_then(|region| self.platform_regions.get(region)).map(String::as_str);
+        let first = self.regions.first().or(self.areas.iter().next().map(|(_, region)| region));
+        match asked.or(of_platform) {
+            Some(name) => self.areas.region(name).unwrap_or(name).to_owned(),
+            None => first.cloned().unwrap_or_default(),
         }
     }
 }

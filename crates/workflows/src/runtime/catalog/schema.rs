@@ -13,6 +13,19 @@ const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 const SCHEMA_BYTES_MAX: usize = 64 * 1024;
 /// More than these are not told at a time.
 const ERRORS_MAX: usize = 5;
+/// Of the name of an unknown parameter.
+const NAME_CHARS_MAX: usize = 64;
+/// What a request chooses in a plan whose size is not fixed.
+const SIZES: [&str; 8] = [
+    "machineType",
+    "autoScalerMin",
+    "autoScalerMax",
+    "maxSurge",
+    "maxUnavailable",
+    "zones",
+    "diskType",
+    "volumeSizeGb",
+];
 
 /// What parameters are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -40,7 +53,7 @@ impl fmt::Display for Purpose {
 pub(super) fn of(plan: &Plan, purpose: Purpose) -> Value {
     match purpose {
         Purpose::Create => create(plan),
-        Purpose::Update => object(&changeable(plan), &[]),
+        Purpose::Update => object(&sized(plan, changeable(plan)), &[]),
         Purpose::Bind => object(
             &json!({"expiration_seconds": {
                 "type": "integer", "minimum": 600, "maximum": 7200, "default": 600,
@@ -61,7 +74,8 @@ fn object(properties: &Value, required: &[&str]) -> Value {
 fn create(plan: &Plan) -> Value {
     let mut properties = changeable(plan);
     let text = |title: &str| json!({"type": "string", "minLength": 1, "maxLength": 256, "title": title});
-    let (areas, regions): (Vec<&String>, _) = (plan.areas.keys().collect(), &plan.regions);
+    let areas: Vec<&String> = plan.areas.iter().map(|(area, _)| area).collect();
+    let (regions, volume) = (&plan.regions, plan.limits.volume_gb);
     let places = if areas.is_empty() { json!(regions) } else { json!(areas) };
     let more = json!({
         "region": {"type": "string", "enum": places, "title": "Region"},
@@ -70,7 +84,8 @@ fn create(plan: &Plan) -> Value {
                        "title": "Optional components to install"},
         "zones": {"type": "array", "maxItems": 3, "uniqueItems": true, "items": text("Zone")},
         "diskType": text("Type of the disks"),
-        "volumeSizeGb": {"type": "integer", "minimum": 20, "maximum": 16384, "title": "Size of a disk in GB"},
+        "volumeSizeGb": {"type": "integer", "minimum": volume.min, "maximum": volume.max,
+                         "title": "Size of a disk in GB"},
         "purpose": text("Purpose"),
         "networking": object_of(&json!({"nodes": {
             "type": "string", "pattern": "^[0-9]{1,3}(\\.[0-9]{1,3}){3}/[0-9]{1,2}$", "title": "CIDR of the nodes",
@@ -82,8 +97,17 @@ fn create(plan: &Plan) -> Value {
             properties.insert("targetSecret".into(), text("Name of the cloud account to use"));
         }
     }
+    let properties = sized(plan, properties);
     let required: &[&str] = if areas.is_empty() { &["name", "region"] } else { &["name"] };
     object(&properties, required)
+}
+
+/// Leaves out what a request cannot choose in a plan of a fixed size.
+fn sized(plan: &Plan, mut properties: Value) -> Value {
+    if let (true, Value::Object(properties)) = (plan.limits.fixed_size, &mut properties) {
+        properties.retain(|name, _| !SIZES.contains(&name.as_str()));
+    }
+    properties
 }
 
 fn object_of(properties: &Value) -> Value {
@@ -92,14 +116,15 @@ fn object_of(properties: &Value) -> Value {
 
 /// What can also be changed later.
 fn changeable(plan: &Plan) -> Value {
-    let count = |least: u32, title: &str| json!({"type": "integer", "minimum": least, "maximum": 300, "title": title});
+    let nodes = plan.limits.nodes;
+    let count = |least: i32, title: &str| json!({"type": "integer", "minimum": least, "maximum": nodes.max, "title": title});
     let text = |title: &str| json!({"type": "string", "minLength": 1, "maxLength": 256, "title": title});
     json!({
-        "name": {"type": "string", "minLength": 1, "maxLength": 64, "title": "Name"},
+        "name": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-zA-Z0-9-]*$", "title": "Name"},
         "machineType": {"type": "string", "enum": plan.machines, "default": plan.defaults.machine,
                         "title": "Type of the machines"},
-        "autoScalerMin": count(1, "Fewest machines"),
-        "autoScalerMax": count(1, "Most machines"),
+        "autoScalerMin": count(nodes.min, "Fewest machines"),
+        "autoScalerMax": count(nodes.min, "Most machines"),
         "maxSurge": count(1, "Machines more than wanted during a change"),
         "maxUnavailable": count(0, "Machines fewer than wanted during a change"),
         "administrators": {"type": "array", "maxItems": 50, "items": text("User"), "title": "Administrators"},
@@ -139,36 +164,63 @@ fn outside_reference(schema: &Value) -> Option<&str> {
     }
 }
 
-pub(super) fn check(validator: &Validator, parameters: &Value) -> Result<(), String> {
+pub(super) fn check(validator: &Validator, schema: &Value, parameters: &Value) -> Result<(), String> {
     let mut errors: Vec<String> = validator
         .iter_errors(parameters)
-        .take(ERRORS_MAX)
-        .map(|error| {
+        .flat_map(|error| {
             let place = format!("parameters{}", error.instance_path().to_string().replace('/', "."));
-            format!("{place}: {}", rule(error.kind()))
+            match error.kind() {
+                ValidationErrorKind::AdditionalProperties { unexpected } => {
+                    let remedy = accepted(schema, &place);
+                    unexpected.iter().map(|name| format!("{place}.{}: {remedy}", readable(name))).collect()
+                }
+                kind => vec![format!("{place}: {}", rule(kind))],
+            }
         })
+        .take(ERRORS_MAX)
         .collect();
     errors.dedup();
     if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
 }
 
-/// What is wrong, in words that come from the schema and never from the request.
+/// What to do about a name that the schema does not have.
+fn accepted(schema: &Value, place: &str) -> String {
+    let known = schema["properties"].as_object().filter(|_| place == "parameters");
+    match known.map(|known| known.keys().map(String::as_str).collect::<Vec<_>>().join(", ")) {
+        Some(names) if !names.is_empty() => format!("is unknown to this plan, which accepts {names}"),
+        _ => "is unknown; see the schema in the catalog".into(),
+    }
+}
+
+/// A name that a request made up, short enough for an answer and without what would break a line.
+fn readable(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
+}
+
+/// What is wrong, in words that come from the schema and never from a value of the request.
 fn rule(kind: &ValidationErrorKind) -> String {
     match kind {
         ValidationErrorKind::Required { property } => format!("{property} is missing"),
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            format!("{} of its fields is unknown; see the schema in the catalog", unexpected.len())
-        }
         ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
         ValidationErrorKind::Type { .. } => "has the wrong type; see the schema in the catalog".into(),
         ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
-        ValidationErrorKind::MinLength { limit } => format!("must have at least {limit} characters"),
-        ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
-        ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} items"),
-        ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} items"),
+        ValidationErrorKind::MinLength { limit } => {
+            format!("must have at least {}", counted(*limit, "character"))
+        }
+        ValidationErrorKind::MaxLength { limit } => {
+            format!("must have at most {}", counted(*limit, "character"))
+        }
+        ValidationErrorKind::MaxItems { limit } => format!("must have at most {}", counted(*limit, "item")),
+        ValidationErrorKind::MinItems { limit } => format!("must have at least {}", counted(*limit, "item")),
         ValidationErrorKind::Pattern { pattern } => format!("must match {pattern}"),
         ValidationErrorKind::UniqueItems => "must not have the same item twice".into(),
         _ => "does not fit the schema in the catalog".into(),
     }
+}
+
+/// `1 item`, `2 items`.
+fn counted(count: u64, what: &str) -> String {
+    let end = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{end}")
 }
