@@ -1,19 +1,22 @@
-//! The way into a runtime's cluster, and the names of what bindings leave there.
+//! The way into a runtime's cluster, and what bindings leave there.
 
 use std::sync::Arc;
 
 use drivers::DriverError;
+use drivers::director::Director;
 use drivers::kubernetes::{Cluster, Clusters};
-use drivers::provisioner::{Caller, Provisioner};
+use drivers::provisioner::{Caller, OperationState, OperationType, Provisioner, RuntimeStatus};
 use engine::Halt;
 use engine::secret::SecretString;
 use sha2::{Digest, Sha256};
 
+use super::shared::is_gone;
 use crate::drivers::Drivers;
 
 #[derive(Clone)]
 pub(super) struct ClusterAccess {
     provisioner: Arc<dyn Provisioner>,
+    director: Option<Arc<dyn Director>>,
     clusters: Arc<dyn Clusters>,
 }
 
@@ -24,6 +27,7 @@ impl ClusterAccess {
     pub(super) fn new(drivers: &Drivers) -> ClusterAccess {
         ClusterAccess {
             provisioner: Arc::clone(&drivers.provisioner),
+            director: drivers.director.clone(),
             clusters: Arc::clone(&drivers.clusters),
         }
     }
@@ -34,17 +38,52 @@ impl ClusterAccess {
         caller: Caller<'_>,
         runtime_id: &str,
     ) -> Result<SecretString, Halt> {
-        let status = self.provisioner.runtime_status(caller, runtime_id).await?;
-        let kubeconfig = status.configuration.and_then(|configuration| configuration.kubeconfig);
-        kubeconfig.ok_or_else(|| Halt::Retry {
-            after: None,
-            cause: "the Provisioner has no kubeconfig of the runtime".into(),
-        })
+        kubeconfig(self.provisioner.runtime_status(caller, runtime_id).await?)
     }
 
     pub(super) fn open(&self, kubeconfig: &SecretString) -> Result<Arc<dyn Cluster>, DriverError> {
         self.clusters.open(kubeconfig)
     }
+
+    /// Takes the service account of a binding out of the cluster, and its role first: a token works for 10 s more after
+    /// its service account is deleted, and not at all without the role. A cluster that is gone has neither.
+    pub(super) async fn remove_account(
+        &self,
+        caller: Caller<'_>,
+        runtime_id: &str,
+        name: &str,
+    ) -> Result<(), Halt> {
+        let status = match self.provisioner.runtime_status(caller, runtime_id).await {
+            Ok(status) if is_removed(&status) => return Ok(()),
+            Ok(status) => status,
+            Err(DriverError::Broken { .. } | DriverError::Refused { .. })
+                if is_gone(self.director.as_deref(), caller.tenant, runtime_id).await? =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let cluster = self.open(&kubeconfig(status)?)?;
+        cluster.delete_cluster_role_binding(name).await?;
+        cluster.delete_service_account(NAMESPACE, name).await?;
+        Ok(())
+    }
+}
+
+fn kubeconfig(status: RuntimeStatus) -> Result<SecretString, Halt> {
+    let kubeconfig = status.configuration.and_then(|configuration| configuration.kubeconfig);
+    kubeconfig.ok_or_else(|| Halt::Retry {
+        after: None,
+        cause: "the Provisioner has no kubeconfig of the runtime".into(),
+    })
+}
+
+fn is_removed(status: &RuntimeStatus) -> bool {
+    status.last_operation.as_ref().is_some_and(|last| {
+        let removes =
+            matches!(last.operation, OperationType::Deprovision | OperationType::DeprovisionNoInstall);
+        removes && last.state == OperationState::Succeeded
+    })
 }
 
 /// A name that Kubernetes takes, whatever the id of the binding looks like.

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::store::MemoryStore;
-use engine::{OperationId, Phase, WallClock};
+use drivers::DriverError;
+use drivers::kubernetes::{Cluster, ObjectKind};
+use drivers::provisioner::{Caller, OperationState};
+use engine::store::{Expect, MemoryStore};
+use engine::{OperationId, Phase, Resource, WallClock};
 use serde_json::{Value, json};
 use testing::House;
 use testing::trial::{self, Trial};
@@ -250,6 +253,23 @@ async fn a_suspended_instance_gets_a_new_runtime_and_not_its_old_one() {
 }
 
 #[tokio::test]
+async fn a_cluster_of_a_region_with_eu_access_is_restricted_to_it() {
+    let trial = on_trial().await;
+    let house = trial.house().await;
+    for (id, region) in [("i-eu", "cf-eu11"), ("i-us", "cf-us10")] {
+        let mut record = instance(&house.engine, id, json!({"name": "n", "region": "westeurope"}), json!({}));
+        record.platform_region = Some(region.to_owned());
+        let resource = Instance::resource(id);
+        write(&house.engine, &resource, &record).await;
+        let id = house.submit("runtime.provision", Some(&resource), json!({"instance_id": id})).await;
+        let ended = house.finished(id).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    }
+    let sent = trial.world.get("/provisioner/runtimes").await.to_string();
+    assert_eq!(sent.matches("\"euAccess\":true").count(), 1, "{sent}");
+}
+
+#[tokio::test]
 async fn an_update_reaches_the_provisioner_and_is_kept() {
     let params = |instance: &str, _: &str| json!({"instance_id": instance, "parameters": {"name": "n", "region": "westeurope", "autoScalerMax": 7}});
     let trial = RuntimeTrial::of(update::plan, Before::Ready, params).await;
@@ -266,31 +286,126 @@ async fn an_update_reaches_the_provisioner_and_is_kept() {
     assert_eq!(kept["autoScalerMax"], 7);
 }
 
+/// A binding that is there, in an engine that can take it back.
+struct Bound {
+    trial: RuntimeTrial<bind::Bind>,
+    house: House,
+    resource: String,
+    /// As its user sees the cluster.
+    cluster: Arc<dyn Cluster>,
+}
+
+impl Bound {
+    async fn new() -> Bound {
+        Bound::with(|_| {}).await
+    }
+
+    async fn with(change: fn(&mut workflows::Drivers)) -> Bound {
+        let mut trial = RuntimeTrial::of(bind::plan, Before::ToBind, bind_params).await;
+        change(&mut trial.drivers);
+        let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
+        let builder = builder.workflow(bind::plan(&trial.drivers)).workflow(unbind::plan(&trial.drivers));
+        let house = House::open(builder, None).await;
+        trial.prepare(&house.engine).await;
+        let resource = trial.resource().unwrap();
+        let id = house.submit("runtime.bind", Some(&resource), trial.params()).await;
+        let ended = house.finished(id).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+        let bound: Binding = read(&house.engine, &resource).await;
+        assert!(bound.expires_at.is_some());
+        let sealer = house.engine.sealer("test", &resource);
+        let kubeconfig = sealer.open(bound.kubeconfig.as_ref().unwrap()).unwrap();
+        let cluster = trial.drivers.clusters.open(&kubeconfig).unwrap();
+        Bound { trial, house, resource, cluster }
+    }
+
+    async fn unbind(&self) -> OperationId {
+        let mut params = self.trial.params();
+        params.as_object_mut().unwrap().remove("expiration_seconds");
+        self.house.submit("runtime.unbind", Some(&self.resource), params).await
+    }
+
+    async fn is_closed(&self, unbinding: OperationId) {
+        let ended = self.house.finished(unbinding).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+        let closed: Binding = read(&self.house.engine, &self.resource).await;
+        assert!(closed.kubeconfig.is_none() && closed.gone_at.is_some());
+    }
+
+    async fn use_it(&self) -> Result<(), DriverError> {
+        self.cluster.labelled(ObjectKind::ConfigMap, "default", "a=1").await.map(drop)
+    }
+
+    /// Has the Provisioner remove the runtime, and waits until it is gone.
+    async fn remove_runtime(&self) {
+        let caller = Caller { tenant: "ga-1", sub_account: Some("sa-1") };
+        let params = self.trial.params();
+        let runtime_id = params["runtime_id"].as_str().unwrap();
+        let provisioner = &self.trial.drivers.provisioner;
+        let removal = provisioner.deprovision_runtime(caller, runtime_id).await.unwrap();
+        for _ in 0..1000 {
+            if provisioner.operation_status(caller, &removal).await.unwrap().state
+                == OperationState::Succeeded
+            {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        panic!("the runtime is still there");
+    }
+}
+
 #[tokio::test]
 async fn a_binding_works_until_it_is_taken_back() {
-    let trial = RuntimeTrial::of(bind::plan, Before::ToBind, bind_params).await;
-    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
-    let builder = builder.workflow(bind::plan(&trial.drivers)).workflow(unbind::plan(&trial.drivers));
-    let house = House::open(builder, None).await;
-    trial.prepare(&house.engine).await;
-    let resource = trial.resource().unwrap();
-    let id = house.submit("runtime.bind", Some(&resource), trial.params()).await;
-    let ended = house.finished(id).await;
-    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    let bound: Binding = read(&house.engine, &resource).await;
-    assert!(bound.expires_at.is_some());
-    let kubeconfig = house.engine.sealer("test", &resource).open(bound.kubeconfig.as_ref().unwrap()).unwrap();
-    let cluster = trial.drivers.clusters.open(&kubeconfig).unwrap();
-    let list = || cluster.labelled(drivers::kubernetes::ObjectKind::ConfigMap, "default", "a=1");
-    list().await.unwrap();
-    let mut params = trial.params();
-    params.as_object_mut().unwrap().remove("expiration_seconds");
-    let id = house.submit("runtime.unbind", Some(&resource), params).await;
-    let ended = house.finished(id).await;
-    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
-    assert!(list().await.unwrap_err().to_string().contains("nauthorized"));
-    let closed: Binding = read(&house.engine, &resource).await;
-    assert!(closed.kubeconfig.is_none() && closed.gone_at.is_some());
+    let bound = Bound::new().await;
+    bound.use_it().await.unwrap();
+    bound.is_closed(bound.unbind().await).await;
+    let refused = bound.use_it().await.unwrap_err().to_string();
+    assert!(refused.contains("403 Forbidden"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_token_has_no_right_any_more_before_its_account_is_deleted() {
+    let bound = Bound::new().await;
+    let fault = json!({"system": "cluster", "kind": "error", "status": 500, "times": 0, "method": "DELETE",
+        "about": "serviceaccounts"});
+    bound.trial.world.fault(&fault).await;
+    let unbinding = bound.unbind().await;
+    for _ in 0..5000 {
+        if bound.trial.world.get("/faults").await["faults"][0]["hits"].as_u64() > Some(0) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // The account stands, so what refuses the token is that its role is gone.
+    assert_eq!(bound.trial.world.standing_of("service_account").await.len(), 1);
+    let refused = bound.use_it().await.unwrap_err().to_string();
+    assert!(refused.contains("403 Forbidden"), "{refused}");
+    bound.trial.world.no_faults().await;
+    bound.is_closed(unbinding).await;
+}
+
+#[tokio::test]
+async fn an_unbinding_whose_cluster_is_gone_succeeds() {
+    let bound = Bound::new().await;
+    bound.remove_runtime().await;
+    let gone = bound.use_it().await.unwrap_err();
+    assert!(matches!(gone, DriverError::Unreachable { .. }), "{gone}");
+    bound.is_closed(bound.unbind().await).await;
+}
+
+#[tokio::test]
+async fn an_unbinding_whose_instance_has_lost_its_cluster_asks_no_other_system() {
+    let bound = Bound::with(|drivers| drivers.director = None).await;
+    bound.remove_runtime().await;
+    let name = Instance::resource(&bound.trial.instance_id());
+    let mut instance: Instance = read(&bound.house.engine, &name).await;
+    instance.former_runtimes.extend(instance.runtime_id.take());
+    let version = bound.house.engine.resource(&name).await.unwrap().unwrap().version;
+    let portrait = Some(instance.portrait().unwrap());
+    let written = bound.house.engine.write_resource(&name, "test", Expect::Version(version), portrait).await;
+    assert!(written.unwrap());
+    bound.is_closed(bound.unbind().await).await;
 }
 
 const CANARY: &str = "c4n4ry-7f3e";

@@ -39,11 +39,8 @@ impl Step<Bind> for MakeAccount {
     async fn undo(&self, op: &mut Operation<Bind>) -> Outcome {
         let params = &op.params;
         let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
-        let kubeconfig = self.access.kubeconfig(caller, &params.runtime_id).await?;
-        let cluster = self.access.open(&kubeconfig)?;
         let name = account_name(&params.instance_id, &params.binding_id);
-        cluster.delete_cluster_role_binding(&name).await?;
-        cluster.delete_service_account(NAMESPACE, &name).await?;
+        self.access.remove_account(caller, &params.runtime_id, &name).await?;
         done()
     }
 }

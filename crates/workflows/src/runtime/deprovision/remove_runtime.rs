@@ -8,9 +8,8 @@ use engine::prelude::*;
 
 use super::Deprovision;
 use crate::drivers::Drivers;
-use crate::runtime::instance::Instance;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::PATIENT;
+use crate::runtime::shared::{PATIENT, is_gone};
 
 pub(super) struct RemoveRuntime {
     provisioner: Arc<dyn Provisioner>,
@@ -25,12 +24,6 @@ impl RemoveRuntime {
             director: drivers.director.clone(),
             runtimes: Arc::clone(&drivers.runtimes),
         }
-    }
-
-    /// The Provisioner does not tell a runtime that is gone from trouble of its own; the Director does.
-    async fn is_gone(&self, instance: &Instance, runtime_id: &str) -> Result<bool, Halt> {
-        let Some(director) = &self.director else { return Ok(false) };
-        Ok(director.runtime(&instance.account, runtime_id).await?.is_none())
     }
 }
 
@@ -92,7 +85,7 @@ impl Step<Deprovision> for RemoveRuntime {
         let status = match self.provisioner.runtime_status(instance.caller(), &runtime_id).await {
             Ok(status) => status,
             Err(DriverError::Broken { .. } | DriverError::Refused { .. })
-                if self.is_gone(&instance, &runtime_id).await? =>
+                if is_gone(self.director.as_deref(), &instance.account, &runtime_id).await? =>
             {
                 op.state.is_removed = true;
                 return done();

@@ -12,6 +12,7 @@ pub(super) use overrides_from::OverridesFrom;
 pub(super) use service_manager_overrides::ServiceManagerOverrides;
 pub(super) use start::Start;
 
+use drivers::director::Director;
 use drivers::provisioner::{Caller, OperationStatus};
 use engine::prelude::*;
 use serde_json::{Map, Value};
@@ -61,6 +62,16 @@ impl Instance {
 
 pub(super) fn fail_with(cause: impl Into<String>) -> Halt {
     Halt::Fail { cause: cause.into().into() }
+}
+
+/// The Provisioner does not tell a runtime that is gone from trouble of its own; the Director does.
+pub(super) async fn is_gone(
+    director: Option<&dyn Director>,
+    account: &str,
+    runtime_id: &str,
+) -> Result<bool, Halt> {
+    let Some(director) = director else { return Ok(false) };
+    Ok(director.runtime(account, runtime_id).await?.is_none())
 }
 
 /// How long waiting for the Provisioner may go on without an answer: it comes back, and the work goes on without

@@ -4,7 +4,8 @@ use drivers::provisioner::Caller;
 use engine::prelude::*;
 
 use super::Unbind;
-use crate::runtime::cluster_access::{ClusterAccess, NAMESPACE, account_name};
+use crate::runtime::cluster_access::{ClusterAccess, account_name};
+use crate::runtime::instance::Instance;
 
 pub(super) struct RemoveAccount {
     pub(super) access: ClusterAccess,
@@ -27,12 +28,14 @@ impl Step<Unbind> for RemoveAccount {
     async fn run(&self, op: &mut Operation<Unbind>) -> Outcome {
         let params = &op.params;
         let Some(runtime_id) = &params.runtime_id else { return done() };
+        // The instance may have lost its cluster since the request: then the account went with it.
+        let instance = op.record::<Instance>(&Instance::resource(&params.instance_id)).await?;
+        if instance.is_none_or(|instance| instance.runtime_id.as_ref() != Some(runtime_id)) {
+            return done();
+        }
         let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
-        let kubeconfig = self.access.kubeconfig(caller, runtime_id).await?;
-        let cluster = self.access.open(&kubeconfig)?;
         let name = account_name(&params.instance_id, &params.binding_id);
-        cluster.delete_cluster_role_binding(&name).await?;
-        cluster.delete_service_account(NAMESPACE, &name).await?;
+        self.access.remove_account(caller, runtime_id, &name).await?;
         done()
     }
 }
