@@ -4,6 +4,7 @@
 //! all that live, in the order of the page, until that is full. Numbers are found in indexes, and only the rows
 //! of the page are read.
 
+use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 use engine::store::ResourceQuery;
@@ -26,8 +27,11 @@ pub(crate) trait Tongue {
     fn is_among(n: usize) -> String;
     /// The pairs of the texts that these two parameters have.
     fn pairs(a: usize, b: usize) -> String;
-    /// The numbers of all that live of this kind, and whose workflow and phase are one of these pairs.
+    /// The numbers of all that live of this kind, and whose workflow and phase are one of these pairs. No pair comes
+    /// twice.
     fn in_states(kind: &str, workflows: usize, phases: usize) -> String;
+    /// How many those are, counted in the index of states, pair by pair.
+    fn count_in_states(kind: &str, workflows: usize, phases: usize) -> String;
 }
 
 /// A value of a question.
@@ -53,6 +57,7 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
         filters: Vec::new(),
         labels: Vec::new(),
         in_states: None,
+        count_in_states: None,
         tongue: PhantomData,
     };
     search.filter(query, sizes);
@@ -65,10 +70,10 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
     let mut wanted = search.filters.clone();
     wanted.extend(start.map(|_| "r.number = f.number".to_owned()));
     wanted.extend(search.labels.iter().map(|label| label.of::<T>("r")));
-    let total = match search.sets(query) {
+    let total = match search.counted_in_indexes(query) {
         _ if !query.counts => "cast(null as bigint)".to_owned(),
         // What many fit is counted in the indexes alone.
-        Some(sets) if start.is_none() => format!("(select count(*) from ({sets}) s)"),
+        Some(count) if start.is_none() => format!("({count})"),
         _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
     };
     if let Some(after) = query.after {
@@ -98,8 +103,9 @@ struct Search<T> {
     filters: Vec<String>,
     /// The one that fits the fewest comes first.
     labels: Vec<Label>,
-    /// The numbers of all that are in the wanted states.
+    /// The numbers of all that are in the wanted states, and how many there are.
     in_states: Option<String>,
+    count_in_states: Option<String>,
     tongue: PhantomData<T>,
 }
 
@@ -128,20 +134,24 @@ impl<T: Tongue> Search<T> {
         T::value(self.add(given))
     }
 
-    /// The numbers that fit, from indexes that hold nothing else, where all filters have one.
-    fn sets(&self, query: &ResourceQuery) -> Option<String> {
+    /// How many fit, from indexes that hold nothing else, where all filters have one.
+    fn counted_in_indexes(&self, query: &ResourceQuery) -> Option<String> {
         let has_more = query.tenant.is_some() || !query.names.is_empty() || query.due_by.is_some();
         let has_states = query.states.is_empty() || self.in_states.is_some();
-        if has_more || !has_states || self.labels.is_empty() {
+        if has_more || !has_states {
             return None;
+        }
+        if self.labels.is_empty() {
+            return self.count_in_states.clone();
         }
         let of = |label: &Label| format!("select number from resource_labels where {}", label.text);
         let sets: Vec<String> = self.labels.iter().map(of).chain(self.in_states.clone()).collect();
-        match sets.as_slice() {
-            [one] if self.labels[0].is_single => Some(one.clone()),
-            [one] => Some(format!("select distinct number from ({one}) x")),
-            several => Some(several.join(" intersect ")),
-        }
+        let numbers = match sets.as_slice() {
+            [one] if self.labels[0].is_single => one.clone(),
+            [one] => format!("select distinct number from ({one}) x"),
+            several => several.join(" intersect "),
+        };
+        Some(format!("select count(*) from ({numbers}) s"))
     }
 
     fn filter(&mut self, query: &ResourceQuery, sizes: &Sizes) {
@@ -166,6 +176,7 @@ impl<T: Tongue> Search<T> {
             if !query.also_gone {
                 let numbers = T::in_states(&kind, workflows, phases);
                 self.in_states = Some(numbers.clone());
+                self.count_in_states = Some(T::count_in_states(&kind, workflows, phases));
                 self.starts.push((sizes.states, numbers));
             }
         }
@@ -189,8 +200,10 @@ impl<T: Tongue> Search<T> {
     }
 }
 
-/// The states of a query as pairs of a workflow and a phase.
+/// The states of a query as pairs of a workflow and a phase, each once: what is counted pair by pair must not be counted
+/// twice.
 pub(crate) fn states(query: &ResourceQuery) -> (Vec<String>, Vec<String>) {
     let lines = query.states.iter();
-    lines.flat_map(|(of, phases)| phases.iter().map(|phase| (of.clone(), phase.to_string()))).unzip()
+    let pairs = lines.flat_map(|(of, phases)| phases.iter().map(|phase| (of.clone(), phase.to_string())));
+    pairs.collect::<BTreeSet<_>>().into_iter().unzip()
 }

@@ -57,7 +57,7 @@ async fn sizes(line: &Line, query: &ResourceQuery) -> Result<Sizes, StoreError> 
     Ok(sizes)
 }
 
-struct Postgres;
+pub(super) struct Postgres;
 
 impl Tongue for Postgres {
     const FENCE: &'static str = " offset 0";
@@ -78,10 +78,20 @@ impl Tongue for Postgres {
 
     fn in_states(kind: &str, workflows: usize, phases: usize) -> String {
         format!(
-            "select distinct s.number from unnest(${workflows}, ${phases}) as a (workflow, phase)
+            "select s.number from unnest(${workflows}, ${phases}) as a (workflow, phase)
             cross join lateral (
                 select number from resources
                 where kind = {kind} and gone_at is null and workflow = a.workflow and phase = a.phase offset 0
+            ) s"
+        )
+    }
+
+    fn count_in_states(kind: &str, workflows: usize, phases: usize) -> String {
+        format!(
+            "select coalesce(sum(s.size), 0)::int8 from unnest(${workflows}, ${phases}) as a (workflow, phase)
+            cross join lateral (
+                select count(*) as size from resources
+                where kind = {kind} and gone_at is null and workflow = a.workflow and phase = a.phase
             ) s"
         )
     }

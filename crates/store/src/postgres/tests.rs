@@ -1,3 +1,4 @@
+use engine::store::ResourceQuery;
 use engine::{Phase, Turn};
 
 use tokio_postgres::SimpleQueryMessage;
@@ -5,6 +6,7 @@ use tokio_postgres::SimpleQueryMessage;
 use super::connection::{Role, Session};
 use super::*;
 use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use crate::resource_search::{FEW, Sizes, search};
 
 const ROLES: [Role; 10] = [
     committer::COMMITTER,
@@ -99,6 +101,49 @@ async fn hot_statements_use_the_right_index() {
     }
     let release = plan(&session, statements::RELEASE).await.join("\n");
     assert!(release.contains("operations_pkey") && !release.contains("operations_owner"), "{release}");
+}
+
+/// A count of many reads the entries of its states in an index, and not those of every resource that lives.
+#[tokio::test]
+async fn what_is_in_many_states_is_counted_in_the_index_of_states() {
+    const FILL: &str = "
+        insert into resources (name, kind, tenant, version, workflow, phase, created_at, updated_at, record)
+        select 'runtime:' || n, 'runtime', 'acme', 1, 'a', case n % 10 when 0 then 'failed' else 'succeeded' end,
+            n, n, '' from generate_series(1, 20000) n";
+    let (_server, target) = started().await;
+    let role = Role { statements: &[], ..resource_list::LISTER };
+    let session = Session::open(&target, role, None).await.unwrap();
+    for sql in [FILL, "vacuum analyze resources"] {
+        session.client().batch_execute(sql).await.unwrap();
+    }
+    let states = vec![("a".to_owned(), vec![Phase::Succeeded]), ("b".to_owned(), vec![Phase::Succeeded])];
+    let query =
+        ResourceQuery { kind: "runtime".into(), states, limit: 1, counts: true, ..ResourceQuery::default() };
+    let sizes = Sizes { labels: vec![], states: FEW };
+    let (text, _) = search::<resource_list::Postgres>(&query, &sizes, "r.number");
+    let values = ["'runtime'", "array['a', 'b']", "array['succeeded', 'succeeded']", "1", "0"];
+    let text = (1..).zip(values).fold(text, |text, (n, value)| text.replace(&format!("${n}"), value));
+    let rows = session.client().simple_query(&format!("explain (analyze, timing off) {text}")).await.unwrap();
+    let lines: Vec<&str> = rows
+        .iter()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0),
+            _ => None,
+        })
+        .collect();
+    // The rows of one pass, and how many passes there were.
+    let read = |index: &str| {
+        let line = lines.iter().find(|line| line.contains(&format!("Index Only Scan using {index}")))?;
+        let figure =
+            |name: &str| line.rsplit_once(name)?.1.split(['.', ' ', ')']).next()?.parse::<u32>().ok();
+        Some(figure("rows=")? * figure("loops=")?)
+    };
+    assert_eq!(
+        (read("resources_state"), read("resources_live")),
+        (Some(18_000), Some(1)),
+        "{}",
+        lines.join("\n")
+    );
 }
 
 #[test]

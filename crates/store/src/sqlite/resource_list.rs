@@ -64,6 +64,11 @@ impl Tongue for Sqlite {
         let live = format!("select number from resources where kind = {kind} and gone_at is null");
         format!("{live} and (workflow, phase) in ({pairs})")
     }
+
+    fn count_in_states(kind: &str, workflows: usize, phases: usize) -> String {
+        let numbers = Sqlite::in_states(kind, workflows, phases);
+        format!("select count(*) from ({numbers}) s")
+    }
 }
 
 fn value(given: Given) -> Value {

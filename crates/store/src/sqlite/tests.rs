@@ -163,6 +163,24 @@ fn a_page_of_resources_begins_where_it_is_short() {
     }
 }
 
+/// A count of many looks at the entries of its states in an index, and not at every resource that lives.
+#[test]
+fn what_is_in_many_states_is_counted_in_the_index_of_states() {
+    let db = migrated();
+    let states = vec![("a".to_owned(), vec![Phase::Succeeded]), ("b".to_owned(), vec![Phase::Succeeded])];
+    let query =
+        ResourceQuery { kind: "runtime".into(), states, limit: 1, counts: true, ..ResourceQuery::default() };
+    let (text, _) =
+        search::<resource_list::Sqlite>(&query, &Sizes { labels: vec![], states: FEW }, "r.number");
+    check_plan(
+        &db,
+        &text,
+        "SEARCH resources USING COVERING INDEX resources_state (workflow=? AND phase=? AND kind=?)",
+    );
+    let (count, _) = text.split_once("as total").unwrap();
+    assert!(!count.contains("resources r"), "{count}");
+}
+
 #[track_caller]
 fn check_plan(db: &Connection, sql: &str, expect: &str) {
     let mut statement = db.prepare(&format!("explain query plan {sql}")).unwrap();
