@@ -121,7 +121,7 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
 async fn sign_out_everywhere(State(desk): State<Desk>, visitor: Visitor, _fields: Fields) -> Response {
     match desk.people.remove_sessions(visitor.name(), visitor.principal.proof.kind()).await {
         Ok(count) => {
-            signed_out(&desk, Flash::good(format!("You are signed out everywhere ({count} sessions).")))
+            signed_out(&desk, Flash::good(format!("You are signed out everywhere. Sessions ended: {count}.")))
         }
         Err(error) => not_now(&error).page(&desk, &visitor),
     }

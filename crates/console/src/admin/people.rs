@@ -135,7 +135,7 @@ pub(super) async fn sign_out(State(desk): State<Desk>, visitor: Visitor, fields:
     let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
         Ok(done) => {
-            Flash::good(format!("{name} is signed out everywhere ({} sessions).", done.sessions)).at(AT)
+            Flash::good(format!("{name} is signed out everywhere. Sessions ended: {}.", done.sessions)).at(AT)
         }
         Err(trouble) => trouble.back(&desk, &visitor, AT),
     }

@@ -117,7 +117,7 @@ pub(crate) async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
             let out = client.sign_out_user(name).await?;
             match global.output {
                 Format::Json | Format::Yaml => output::print_value(global.output, &out)?,
-                _ => note(format!("user {name} is signed out of {} sessions", out.sessions)),
+                _ => note(format!("user {name} is signed out, sessions ended: {}", out.sessions)),
             }
         }
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{ConnectInfo, Request};
 use axum::http;
-use axum::http::StatusCode;
+use axum::http::header::HOST;
+use axum::http::{StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use doors::body_within;
@@ -43,6 +44,10 @@ impl Requests {
     }
 
     async fn answer(self, mut request: Request) -> Response {
+        if lacks_host(&request) {
+            let body = json!({"description": "a request of HTTP/1.1 needs one header Host; add it"});
+            return (StatusCode::BAD_REQUEST, Json(body)).into_response();
+        }
         if self.is_broker_closed && is_of_broker(request.uri().path()) {
             let body = json!({"description": "the service broker needs a client certificate"});
             return (StatusCode::FORBIDDEN, Json(body)).into_response();
@@ -62,6 +67,11 @@ impl Requests {
         let Ok(response) = router.oneshot(request).await;
         response.map(|body| Body::new(Tracked { body, at_end: Some(Box::new(move || state.end_response())) }))
     }
+}
+
+/// RFC 9112, section 3.2. Newer versions have the host elsewhere, and older ones may leave it out.
+fn lacks_host(request: &Request) -> bool {
+    request.version() == Version::HTTP_11 && request.headers().get_all(HOST).iter().count() != 1
 }
 
 /// `/v2`, and the same below `/oauth` and `/oauth/{region}`.

@@ -1,13 +1,19 @@
 //! Which connections close, in virtual time.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Version};
+use axum::routing::get;
 use tokio::time::advance;
+use tower::ServiceExt;
 
 use super::Limits;
 use super::connections::{Connections, Open};
+use super::requests::Requests;
 
 const LIMITS: Limits = Limits {
     connections: 4,
@@ -27,6 +33,26 @@ fn has_ended(open: &Open) -> bool {
 
 async fn second() {
     advance(Duration::from_secs(1)).await;
+}
+
+#[tokio::test]
+async fn a_request_of_http_1_1_has_one_host() {
+    let connections = Arc::new(Connections::new(LIMITS));
+    let open = connections.admit(address(1)).unwrap();
+    let router = Router::new().route("/", get(|| async { "here" }));
+    let requests = Requests::new(router, SocketAddr::new(address(1), 7), open.state(), LIMITS.body);
+    for (version, hosts, status) in [
+        (Version::HTTP_11, 0, 400),
+        (Version::HTTP_11, 1, 200),
+        (Version::HTTP_11, 2, 400),
+        (Version::HTTP_10, 0, 200),
+        (Version::HTTP_2, 0, 200),
+    ] {
+        let request = Request::builder().version(version).uri("/");
+        let request = (0..hosts).fold(request, |request, _| request.header("host", "a"));
+        let response = requests.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), status, "{version:?} with {hosts} headers");
+    }
 }
 
 #[tokio::test(start_paused = true)]

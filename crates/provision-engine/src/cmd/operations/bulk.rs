@@ -59,7 +59,8 @@ pub(super) async fn run(
 ) -> Result<Exit> {
     let ids = submit_all(client, body, &keys, waiting.timeout).await?;
     let submitted = ids.len();
-    note(format!("submitted {submitted} operations"));
+    let end = if submitted == 1 { "" } else { "s" };
+    note(format!("submitted {submitted} operation{end}"));
     let mut bulk = Bulk { submitted, phases: BTreeMap::new(), ids, by_phase: Vec::new() };
     if !waiting.wait {
         output::print(global.output, &bulk)?;
