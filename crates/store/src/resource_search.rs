@@ -63,17 +63,21 @@ pub(crate) fn search<T: Tongue>(query: &ResourceQuery, sizes: &Sizes, columns: &
     search.filter(query, sizes);
     search.label(query, sizes);
     let start = search.starts.iter().min_by_key(|(size, _)| *size).filter(|(size, _)| *size < FEW);
-    let from = match start {
-        Some((_, few)) => format!("({few}) f cross join {}", T::RESOURCES_OF_FEW),
-        None => "resources r".to_owned(),
+    // Few that have nothing to fulfil but their state: the index of states has their numbers, and no row is read.
+    let of_states = search.in_states.as_ref().filter(|_| start.is_some() && search.has_only_states(query));
+    let (from, mut wanted) = match (of_states, start) {
+        (Some(numbers), _) => (format!("({numbers}) r"), vec!["true".to_owned()]),
+        (None, Some((_, few))) => {
+            let from = format!("({few}) f cross join {}", T::RESOURCES_OF_FEW);
+            (from, [search.filters.clone(), vec!["r.number = f.number".to_owned()]].concat())
+        }
+        (None, None) => ("resources r".to_owned(), search.filters.clone()),
     };
-    let mut wanted = search.filters.clone();
-    wanted.extend(start.map(|_| "r.number = f.number".to_owned()));
     wanted.extend(search.labels.iter().map(|label| label.of::<T>("r")));
     let total = match search.counted_in_indexes(query) {
         _ if !query.counts => "cast(null as bigint)".to_owned(),
         // What many fit is counted in the indexes alone.
-        Some(count) if start.is_none() => format!("({count})"),
+        Some(count) if start.is_none() || of_states.is_some() => format!("({count})"),
         _ => format!("(select count(*) from {from} where {})", wanted.join(" and ")),
     };
     if let Some(after) = query.after {
@@ -134,11 +138,14 @@ impl<T: Tongue> Search<T> {
         T::value(self.add(given))
     }
 
+    fn has_only_states(&self, query: &ResourceQuery) -> bool {
+        self.in_states.is_some() && self.labels.is_empty() && !has_more(query)
+    }
+
     /// How many fit, from indexes that hold nothing else, where all filters have one.
     fn counted_in_indexes(&self, query: &ResourceQuery) -> Option<String> {
-        let has_more = query.tenant.is_some() || !query.names.is_empty() || query.due_by.is_some();
         let has_states = query.states.is_empty() || self.in_states.is_some();
-        if has_more || !has_states {
+        if has_more(query) || !has_states {
             return None;
         }
         if self.labels.is_empty() {
@@ -198,6 +205,11 @@ impl<T: Tongue> Search<T> {
         }
         self.labels.sort_by_key(|label| label.size);
     }
+}
+
+/// Whether there are filters besides labels and states.
+fn has_more(query: &ResourceQuery) -> bool {
+    query.tenant.is_some() || !query.names.is_empty() || query.due_by.is_some()
 }
 
 /// The states of a query as pairs of a workflow and a phase, each once: what is counted pair by pair must not be counted

@@ -61,7 +61,9 @@ impl Tongue for Sqlite {
 
     fn in_states(kind: &str, workflows: usize, phases: usize) -> String {
         let pairs = Sqlite::pairs(workflows, phases);
-        let live = format!("select number from resources where kind = {kind} and gone_at is null");
+        // Otherwise the order of a page would lead through all that live.
+        let from = "resources indexed by resources_state";
+        let live = format!("select number from {from} where kind = {kind} and gone_at is null");
         format!("{live} and (workflow, phase) in ({pairs})")
     }
 

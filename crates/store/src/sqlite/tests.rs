@@ -179,6 +179,9 @@ fn what_is_in_many_states_is_counted_in_the_index_of_states() {
     );
     let (count, _) = text.split_once("as total").unwrap();
     assert!(!count.contains("resources r"), "{count}");
+    // Where they are few, the page comes from that index too, and only its own rows are read.
+    let (text, _) = search::<resource_list::Sqlite>(&query, &Sizes { labels: vec![], states: 1 }, "r.number");
+    assert_eq!(text.matches("resources r").count(), 1, "{text}");
 }
 
 #[track_caller]
