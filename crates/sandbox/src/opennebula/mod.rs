@@ -27,10 +27,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::connections::{Connections, CountingListener, Line};
-use self::oneflow::OneFlow;
+use self::oneflow::{KeptConnection, OneFlow};
 use self::world::Nebula;
 use crate::clock::Clock;
-use crate::connection::{Connection, CuttingListener};
+use crate::connection::CuttingListener;
 use crate::faults::Faults;
 use crate::ledger::Ledger;
 use crate::loopback::Network;
@@ -77,7 +77,8 @@ impl OpenNebula {
         let stopped = stop.clone().cancelled_owned();
         servers.spawn(axum::serve(listener, service).with_graceful_shutdown(stopped).into_future());
 
-        let service = oneflow::routes(&self.flow, faults).into_make_service_with_connect_info::<Connection>();
+        let service = oneflow::routes(&self.flow, faults, stop);
+        let service = service.into_make_service_with_connect_info::<KeptConnection>();
         let stopped = stop.clone().cancelled_owned();
         servers.spawn(axum::serve(oneflow, service).with_graceful_shutdown(stopped).into_future());
 

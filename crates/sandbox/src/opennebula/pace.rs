@@ -34,6 +34,9 @@ pub(crate) struct Pace {
     pub(crate) delayed_nodes_ms: u64,
     /// From the end of the last machine until the service is gone.
     pub(crate) undeploy_ms: u64,
+    /// From an answer of OneFlow until it is ready for the next request on that connection. This one passes by the
+    /// real clock; 0 means that it is always ready.
+    pub(crate) kept_ready_ms: u64,
 }
 
 impl Default for Pace {
@@ -50,6 +53,7 @@ impl Default for Pace {
             nets_ms: 20,
             delayed_nodes_ms: 2000,
             undeploy_ms: 20,
+            kept_ready_ms: 0,
         }
     }
 }

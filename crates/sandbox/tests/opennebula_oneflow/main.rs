@@ -5,6 +5,7 @@ mod caller;
 mod dialects;
 mod endings;
 mod guests;
+mod kept;
 mod mischief;
 mod recorded;
 mod services;

@@ -1,7 +1,7 @@
 //! Services on their way, and what they make of their machines.
 
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::caller::{Caller, log, nodes};
 
@@ -152,6 +152,47 @@ async fn services_and_templates_are_documents_that_oned_knows_too() {
     let deleted = caller.oned("one.document.delete", &[json!(id)]).await;
     assert!(deleted.contains("<boolean>1</boolean>"), "{deleted}");
     assert_eq!(caller.get(&format!("/service/{id}")).await.status, 404);
+    assert_eq!(caller.standing().await, ["oned/vm 0"]);
+}
+
+/// The body of a document of oned.
+async fn body_at_oned(caller: &Caller, id: i32) -> Value {
+    let xml = caller.oned("one.document.info", &[json!(id), json!(false)]).await;
+    let (_, rest) = xml.split_once("<BODY><![CDATA[").unwrap_or_else(|| panic!("{xml}"));
+    serde_json::from_str(rest.split_once("]]></BODY>").unwrap().0).unwrap()
+}
+
+#[tokio::test]
+async fn oned_has_the_same_body_of_a_service_as_oneflow_at_any_time() {
+    let caller = Caller::new().await;
+    caller.pace(json!({"nets_ms": 60_000, "boot_ms": 60_000, "terminate_ms": 0})).await;
+    let id = caller.start("Function-Data", json!({})).await;
+    let template = caller.template("Function-Data").await;
+    assert_eq!(body_at_oned(&caller, 1).await, template["TEMPLATE"]["BODY"]);
+    for state in [11, 1, 2] {
+        let body = body_at_oned(&caller, id).await;
+        assert_eq!((&body["state"], &body), (&json!(state), &caller.service(id).await));
+        caller.advance(61_000).await;
+    }
+    // A machine that ended behind the back of its service is missed by both.
+    let vm = nodes(&caller.service(id).await, 0)[0];
+    caller.vm_action("terminate-hard", vm).await;
+    caller.advance(1000).await;
+    let body = body_at_oned(&caller, id).await;
+    assert_eq!((&body["roles"][0]["cardinality"], &body["roles"][0]["nodes"]), (&json!(0), &json!([])));
+    assert_eq!(body, caller.service(id).await);
+    let pool = caller.oned("one.documentpool.info", &[json!(-2), json!(-1), json!(-1), json!(100)]).await;
+    assert!(pool.contains("\"cardinality\":0"), "{pool}");
+}
+
+#[tokio::test]
+async fn a_service_vanishes_for_a_reader_at_oned_too() {
+    let caller = Caller::new().await;
+    let id = caller.start("Function", json!({})).await;
+    caller.until(id, 2).await;
+    caller.mischief("service_vanishes").await;
+    let answer = caller.oned("one.document.info", &[json!(id), json!(false)]).await;
+    assert!(answer.contains(&format!("Error getting document [{id}].")), "{answer}");
     assert_eq!(caller.standing().await, ["oned/vm 0"]);
 }
 

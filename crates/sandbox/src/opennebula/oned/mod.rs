@@ -17,7 +17,8 @@ use axum::response::{IntoResponse, Response};
 use tracing::debug;
 
 use self::carry_out::Counter;
-use self::command::Command;
+use self::command::{Command, OnDocuments};
+use super::documents::SERVICE;
 use super::mischief::Mischief;
 use super::refusal::{AUTHENTICATION, INTERNAL, Refusal};
 use super::xmlrpc::{Call, Fault, refusal_to_xml};
@@ -92,7 +93,13 @@ impl OpenNebula {
         if self.nebula.mischief.take(Mischief::Election, method) {
             return Err(Refusal::new(INTERNAL, "Cannot process request, oned cluster in election mode"));
         }
-        self.flow.settle();
+        match &command {
+            Command::Documents(OnDocuments::Info(id)) => self.flow.settle_for_oned(|service| service == *id),
+            Command::Documents(OnDocuments::Pool { kind: SERVICE, .. }) => {
+                self.flow.settle_for_oned(|_| true);
+            }
+            _ => self.flow.settle(),
+        }
         let mut estate = self.nebula.estate();
         let now = self.nebula.now();
         let caller = session

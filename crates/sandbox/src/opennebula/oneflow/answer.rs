@@ -1,7 +1,7 @@
 //! How OneFlow answers: behind a thin web server, JSON that is labelled as HTML, and errors in plain text.
 
 use axum::body::Body as Content;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, SERVER};
+use axum::http::header::{CONTENT_TYPE, SERVER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::ser::SerializeMap;
@@ -98,7 +98,6 @@ impl IntoResponse for Answer {
         if label != Some(CRASH_LABEL) {
             headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
         }
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
         headers.insert(SERVER, HeaderValue::from_static("thin"));
         response
     }

@@ -12,7 +12,6 @@ use super::body::{Body, CARDINALITY_MAX};
 use super::service::Service;
 use super::{OneFlow, merge, write_back};
 use crate::opennebula::documents::{Document, SERVICE, SERVICE_TEMPLATE};
-use crate::opennebula::mischief::Mischief;
 use crate::opennebula::refusal::Refusal;
 use crate::opennebula::template::Template;
 use crate::opennebula::users::{Caller, Owned, Permissions, Right};
@@ -196,10 +195,10 @@ fn with_service(
     flow.settle();
     let mut services = flow.services();
     let (mut estate, now) = (flow.nebula.estate(), flow.nebula.now());
-    let name = open(&mut estate, caller, id, SERVICE)?.name.clone();
+    open(&mut estate, caller, id, SERVICE)?;
     let service = services.get_mut(&id).ok_or_else(|| Answer::of_another_type(id))?;
-    if estate.mischief.take(Mischief::ServiceVanishes, &name) {
-        service.is_gone = true;
+    service.vanish_if_scripted(&estate);
+    if service.is_gone {
         flow.drop_gone(&mut services, &mut estate);
         return Err(Answer::from_oned(&Refusal::missing("document", id), "one.document.info"));
     }

@@ -8,6 +8,7 @@ mod body;
 mod calls;
 mod contents;
 mod fixtures;
+mod kept;
 mod merge;
 mod service;
 mod state;
@@ -27,9 +28,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use time::OffsetDateTime;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use self::answer::Answer;
 use self::body::Body;
+pub(super) use self::kept::KeptConnection;
+use self::kept::WebServer;
 use self::service::Service;
 use super::documents::SERVICE;
 use super::template::Template;
@@ -62,6 +66,19 @@ impl OneFlow {
         let mut services = self.services();
         let (mut estate, now) = (self.nebula.estate(), self.nebula.now());
         for service in services.values_mut().filter(|service| service.state().is_moving()) {
+            if service.settle(&mut estate, now) {
+                write_back(service, &mut estate);
+            }
+        }
+        self.drop_gone(&mut services, &mut estate);
+    }
+
+    /// Lets services live on whose documents are about to be read through oned, where they are as OneFlow shows them.
+    pub(crate) fn settle_for_oned(&self, is_read: impl Fn(i32) -> bool) {
+        let mut services = self.services();
+        let (mut estate, now) = (self.nebula.estate(), self.nebula.now());
+        for (_, service) in services.iter_mut().filter(|(id, _)| is_read(**id)) {
+            service.vanish_if_scripted(&estate);
             if service.settle(&mut estate, now) {
                 write_back(service, &mut estate);
             }
@@ -138,7 +155,8 @@ fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
     Some((user.to_owned(), secret.to_owned()))
 }
 
-pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>) -> Router {
+pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>, stop: &CancellationToken) -> Router {
+    let server = WebServer::new(Arc::clone(&flow.nebula), stop.clone());
     let gate = Gate { system: System::Oneflow, faults: Arc::clone(faults) };
     Router::new()
         .route("/service_template", get(calls::list_templates).post(calls::create_template))
@@ -153,6 +171,7 @@ pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>) -> Router {
         .method_not_allowed_fallback(calls::unknown)
         .layer(middleware::from_fn_with_state(Arc::clone(flow), authenticate))
         .layer(middleware::from_fn_with_state(gate, faults::strike))
+        .layer(middleware::from_fn_with_state(server, kept::keep))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state(Arc::clone(flow))
 }

@@ -138,6 +138,12 @@ impl Service {
         self.body.log("I", at.unix_timestamp(), format!("New state: {}", state.name()));
     }
 
+    /// Its document is gone then, and its machines are not.
+    pub(super) fn vanish_if_scripted(&mut self, estate: &Estate) {
+        let name = estate.documents.get(self.id).map_or("", |document| document.name.as_str());
+        self.is_gone |= estate.mischief.take(Mischief::ServiceVanishes, name);
+    }
+
     fn leave_nets(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {
         let Some(at) = self.due(now).filter(|_| self.fate != Fate::NoNodes) else { return false };
         if self.deploy_roles(estate, at).is_err() {
