@@ -87,8 +87,10 @@ async fn contents(house: &House, template: &ServiceTemplate) -> BTreeMap<String,
     all
 }
 
-async fn live(name: &str) {
+async fn live(release: &str, name: &str) {
     let house = House::new().await;
+    let url = format!("{}/opennebula/release", house.sandbox.url());
+    house.client.put(url).json(&json!({"release": release})).send().await.unwrap();
     let nebula = &house.nebula;
     let template = house.template(name).await;
     let contents = contents(&house, &template).await;
@@ -126,17 +128,17 @@ async fn live(name: &str) {
 
 #[tokio::test]
 async fn a_service_of_release_six_lives_and_ends() {
-    live("Function-Data").await;
+    live("6.8", "Function-Data").await;
 }
 
 #[tokio::test]
 async fn a_service_whose_roles_are_in_another_order_lives_and_ends() {
-    live("Swapped-Data").await;
+    live("6.8", "Swapped-Data").await;
 }
 
 #[tokio::test]
 async fn a_service_of_release_seven_lives_and_ends() {
-    live("Seven-Data").await;
+    live("7.4", "Seven-Data").await;
 }
 
 #[tokio::test]

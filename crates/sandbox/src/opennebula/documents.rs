@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::refusal::{ACTION, ALLOCATE, INTERNAL, LOCKED, Refusal};
+use super::refusal::{ACTION, INTERNAL, Refusal};
 use super::template::Template;
 use super::users::{Caller, Owned, Permissions, Right};
 use super::xml::{self, write, write_head, write_permissions, write_template};
@@ -30,6 +30,8 @@ pub(super) struct Lock {
     pub(super) level: i32,
     pub(super) uid: i32,
     pub(super) time: i64,
+    /// The number of the call that asked for it.
+    pub(super) request: i32,
 }
 
 impl Document {
@@ -47,12 +49,12 @@ impl Document {
         write_head(&mut out, self.id, &self.owner, &self.name);
         write(&mut out, "TYPE", self.kind);
         write_permissions(&mut out, self.permissions);
-        if let Some(Lock { level, uid, time }) = self.lock {
+        if let Some(Lock { level, uid, time, request }) = self.lock {
             let mut lock = String::new();
             write(&mut lock, "LOCKED", level);
             write(&mut lock, "OWNER", uid);
             write(&mut lock, "TIME", time);
-            write(&mut lock, "REQ_ID", -1);
+            write(&mut lock, "REQ_ID", request);
             write(&mut out, "LOCK", lock);
         }
         write_template(&mut out, "TEMPLATE", &self.template);
@@ -65,18 +67,21 @@ impl Document {
         xml::read(&self.to_xml()).is_some()
     }
 
-    /// The owner of a lock and administrators pass it.
-    pub(super) fn require_unlocked(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
-        let Some(lock) = self.lock else { return Ok(()) };
-        let is_covered =
-            matches!((lock.level, right), (1 | 4, _) | (2, Right::Manage | Right::Admin) | (3, Right::Admin));
-        if !is_covered || caller.is_admin() || caller.uid == lock.uid {
+    fn is_locked_by_another(&self, caller: &Caller) -> bool {
+        self.lock.is_some_and(|lock| lock.uid != caller.uid) && !caller.is_admin()
+    }
+
+    /// Administrators alone pass a lock. Whoever set it does not, and all may still read the document.
+    fn require_unlocked(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
+        let is_covered = match (self.lock, right) {
+            (None, _) | (_, Right::Use) => false,
+            (Some(lock), Right::Manage) => lock.level <= 2,
+            (Some(_), Right::Admin) => true,
+        };
+        if !is_covered || caller.is_admin() {
             return Ok(());
         }
-        Err(Refusal {
-            object: self.id,
-            ..Refusal::new(LOCKED, format!("The resource DOCUMENT is locked. [{}].", self.id))
-        })
+        Err(Refusal::unauthorized(caller, right, Document::OBJECT, Some(self.id)))
     }
 }
 
@@ -110,18 +115,19 @@ impl Documents {
         permissions: Permissions,
         name: Option<&str>,
         kind: i32,
-        template: Template,
+        mut template: Template,
     ) -> Result<i32, Refusal> {
+        template.drop_empty_vectors();
         let id = self.next_id;
         let name =
             name.filter(|name| !name.is_empty()).map_or_else(|| format!("document-{id}"), str::to_owned);
         if name.chars().count() > NAME_CHARS_MAX {
             let why = format!("NAME is too long; max length is {NAME_CHARS_MAX} chars.");
-            return Err(Refusal::new(ALLOCATE, format!("Error allocating a new document. {why}")));
+            return Err(Refusal::new(INTERNAL, why));
         }
         let document = Document { id, owner, permissions, name, kind, template, lock: None };
         if !document.can_be_saved() {
-            return Err(Refusal::new(ALLOCATE, format!("Error allocating a new document. {UNSAVABLE}")));
+            return Err(Refusal::new(INTERNAL, UNSAVABLE));
         }
         self.next_id += 1;
         self.by_id.insert(id, document);
@@ -142,6 +148,7 @@ impl Documents {
             changed.template.merge(template);
         } else {
             changed.template = template;
+            changed.template.drop_empty_vectors();
         }
         if !changed.can_be_saved() {
             return Err(Refusal::new(INTERNAL, UNSAVABLE));
@@ -160,12 +167,18 @@ impl Documents {
 
     /// A document that the caller has this right to, as oned finds it for a call.
     pub(crate) fn open(&mut self, id: i32, caller: &Caller, right: Right) -> Result<&mut Document, Refusal> {
+        let document = self.open_locked(id, caller, right)?;
+        document.require_unlocked(caller, right)?;
+        Ok(document)
+    }
+
+    /// The same, whether it is locked or not.
+    fn open_locked(&mut self, id: i32, caller: &Caller, right: Right) -> Result<&mut Document, Refusal> {
         if id < 0 {
             return Err(Refusal::unauthorized(caller, right, Document::OBJECT, None));
         }
         let document = self.by_id.get_mut(&id).ok_or_else(|| Refusal::missing("document", id))?;
         document.require(caller, right)?;
-        document.require_unlocked(caller, right)?;
         Ok(document)
     }
 
@@ -178,18 +191,33 @@ impl Documents {
         self.by_id.remove(&id)
     }
 
-    /// Levels: 1 use, 2 manage, 3 admin, 4 all.
-    pub(super) fn lock(&mut self, id: i32, caller: &Caller, level: i32, time: i64) -> Result<(), Refusal> {
-        let document = self.open(id, caller, Right::Manage)?;
-        if !(1..=4).contains(&level) {
-            return Err(Refusal::new(ACTION, "Wrong lock level specified"));
+    /// Levels: 1 use, 2 manage, 3 admin; 4 is another word for 1.
+    pub(super) fn lock(
+        &mut self,
+        id: i32,
+        caller: &Caller,
+        level: i32,
+        (time, request): (i64, i32),
+    ) -> Result<(), Refusal> {
+        let document = self.open_locked(id, caller, Right::Manage)?;
+        let level = match level {
+            1..=3 => level,
+            4 => 1,
+            _ => return Err(Refusal::new(ACTION, "Wrong lock level specified")),
+        };
+        if document.is_locked_by_another(caller) {
+            return Err(Refusal::new(ACTION, "Error trying to lock the resource."));
         }
-        document.lock = Some(Lock { level, uid: caller.uid, time });
+        document.lock = Some(Lock { level, uid: caller.uid, time, request });
         Ok(())
     }
 
     pub(super) fn unlock(&mut self, id: i32, caller: &Caller) -> Result<(), Refusal> {
-        self.open(id, caller, Right::Manage)?.lock = None;
+        let document = self.open_locked(id, caller, Right::Manage)?;
+        if document.is_locked_by_another(caller) {
+            return Err(Refusal::new(ACTION, "Cannot unlock: Lock is owned by another user"));
+        }
+        document.lock = None;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! OpenNebula as a far side: oned over XML-RPC, OneFlow over REST, and the guests of the machines.
 //!
-//! It behaves like a live OpenNebula 6.8.3 with dummy drivers, as far as anybody here talks to it.
+//! It behaves like a live OpenNebula 6.8.3 or 7.4.0 with dummy drivers, as far as the engine talks to it.
 
 mod connections;
 mod documents;
@@ -11,6 +11,7 @@ mod oned;
 mod oneflow;
 mod pace;
 mod refusal;
+mod release;
 mod template;
 mod template_text;
 mod users;
@@ -61,6 +62,7 @@ impl OpenNebula {
         Router::new()
             .merge(mischief::routes(Arc::clone(&self.nebula.mischief)))
             .merge(pace::routes(Arc::clone(&self.nebula)))
+            .merge(release::routes(Arc::clone(&self.nebula)))
             .merge(connections::routes(Arc::clone(&self.connections)))
     }
 

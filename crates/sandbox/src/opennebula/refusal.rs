@@ -7,7 +7,6 @@ pub(crate) const ACTION: i32 = 0x0800;
 pub(crate) const XML_RPC_API: i32 = 0x1000;
 pub(crate) const INTERNAL: i32 = 0x2000;
 pub(crate) const ALLOCATE: i32 = 0x4000;
-pub(crate) const LOCKED: i32 = 0x8000;
 
 /// A refusal without the name of the method, because the same one is met by several.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +24,11 @@ impl Refusal {
 
     pub(crate) fn missing(object: &str, id: i32) -> Self {
         Refusal { errno: NO_EXISTS, message: format!("Error getting {object} [{id}]."), object: id }
+    }
+
+    /// The same refusal, with words before its own.
+    pub(crate) fn after(self, words: &str) -> Self {
+        Refusal { message: format!("{words} {}", self.message), ..self }
     }
 
     /// The text as it is answered, such as `[one.vm.info] Error getting virtual machine [7].`

@@ -51,6 +51,35 @@ impl Template {
         self.attributes.retain(|attribute| attribute.name != name);
     }
 
+    /// Takes the blanks around every value away, also inside vectors.
+    pub(crate) fn trim(&mut self) {
+        for attribute in &mut self.attributes {
+            match &mut attribute.value {
+                Value::Text(text) => *text = text.trim_matches(is_space).to_owned(),
+                Value::Vector(vector) => {
+                    for text in vector.values_mut() {
+                        *text = text.trim_matches(is_space).to_owned();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the blanks after the texts of one name away.
+    pub(crate) fn trim_end(&mut self, name: &str) {
+        for attribute in self.attributes.iter_mut().filter(|attribute| attribute.name == name) {
+            if let Value::Text(text) = &mut attribute.value {
+                *text = text.trim_end_matches(is_space).to_owned();
+            }
+        }
+    }
+
+    /// A vector without members does not survive being stored.
+    pub(crate) fn drop_empty_vectors(&mut self) {
+        self.attributes
+            .retain(|attribute| !matches!(&attribute.value, Value::Vector(vector) if vector.is_empty()));
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.attributes.iter().any(|attribute| attribute.name == name)
     }
@@ -96,6 +125,11 @@ impl Template {
         self.attributes = kept;
         Template { attributes: taken }
     }
+}
+
+/// As C sees it.
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
 fn vector(attribute: &Attribute) -> Option<&Vector> {

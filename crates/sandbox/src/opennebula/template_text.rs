@@ -4,15 +4,22 @@
 //! longest match wins, a character that fits nowhere is passed over in silence, and a quotation ends at the
 //! first quotation mark that no backslash precedes.
 
+use super::release::Release;
 use super::template::{Template, Value, Vector};
 use super::xml;
 
 /// Reads text, or XML where the first character is `<`. The error is what oned says about it.
-pub(crate) fn parse(text: &str) -> Result<Template, String> {
-    if text.starts_with('<') {
-        return xml::read_template(text).ok_or_else(|| "Parse error: XML Template malformed.".into());
+pub(crate) fn parse(text: &str, release: Release) -> Result<Template, String> {
+    let mut template = if text.starts_with('<') {
+        xml::read_template(text).ok_or("Parse error: XML Template malformed.")?
+    } else {
+        Parser { scanner: Scanner::new(text) }.template()?
+    };
+    match release {
+        Release::Six => template.trim_end("NAME"),
+        Release::Seven => template.trim(),
     }
-    Parser { scanner: Scanner::new(text) }.template()
+    Ok(template)
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 
 use super::refusal::Refusal;
+use super::release::Release;
 use super::template::Template;
 use super::template_text;
 use super::users::{Caller, Owned, Permissions, Right};
@@ -25,6 +26,7 @@ const CONTEXT: &str = "CONTEXT=[NETWORK=\"YES\",SSH_PUBLIC_KEY=\"$USER[SSH_PUBLI
 const DISK: &str = "DISK=[IMAGE=\"function-image\",IMAGE_UNAME=\"oneadmin\"]\n";
 const NIC: &str = "NIC=[NETWORK=\"edge-net\",NETWORK_UNAME=\"oneadmin\"]\n";
 const READY_CONTEXT: &str = "CONTEXT=[NETWORK=\"YES\",REPORT_READY=\"YES\",TOKEN=\"YES\"]\n";
+const SCRIPT_CONTEXT: &str = "CONTEXT=[NETWORK=\"YES\",START_SCRIPT=\"#!/bin/sh\necho one\necho two\"]\n";
 const SIZED_DISK: &str = "DISK=[IMAGE=\"function-image\",IMAGE_UNAME=\"oneadmin\",SIZE=\"2048\"]\n";
 const MISSING_DISK: &str = "DISK=[IMAGE=\"missing-image\",IMAGE_UNAME=\"oneadmin\"]\n";
 
@@ -41,6 +43,7 @@ const FIXTURES: &[(&str, &[&str], bool)] = &[
     (BOOT_FAILS, &[CAPACITY, CONTEXT, DISK, NIC], true),
     ("FunctionDenied", &[CAPACITY, CONTEXT, DISK, NIC], false),
     ("FunctionNoImage", &[CAPACITY, CONTEXT, MISSING_DISK, NIC], true),
+    ("FunctionScript", &[CAPACITY, SCRIPT_CONTEXT, DISK, NIC], true),
 ];
 const BOOT_FAILS: &str = "FunctionBootFails";
 
@@ -57,7 +60,7 @@ impl VmTemplates {
             owner: Caller::oneadmin_for_users(),
             permissions: if *is_open { Permissions::GROUP_USE } else { Permissions::PRIVATE },
             registered_at,
-            template: template_text::parse(&parts.concat()).expect("a test reads all fixtures"),
+            template: template_text::parse(&parts.concat(), Release::Six).expect("a test reads all fixtures"),
             boot_fails: *name == BOOT_FAILS,
         };
         VmTemplates { all: (0..).zip(FIXTURES).map(fixture).collect() }

@@ -12,6 +12,7 @@ use super::machines::{Birth, Fate, Machine, Machines, Resize};
 use super::mischief::{Mischief, MischiefScript};
 use super::pace::Pace;
 use super::refusal::{INTERNAL, Refusal};
+use super::release::Release;
 use super::template::Template;
 use super::template_text;
 use super::users::{Caller, Permissions, Right, Users};
@@ -41,6 +42,8 @@ impl Nebula {
             vm_templates: VmTemplates::fixtures(clock.now()),
             machines: Machines::new(network),
             pace: Pace::default(),
+            release: Release::default(),
+            requests: 0,
             mischief: Arc::clone(&mischief),
             ledger,
         };
@@ -68,6 +71,9 @@ pub(crate) struct Estate {
     pub(super) vm_templates: VmTemplates,
     pub(super) machines: Machines,
     pub(crate) pace: Pace,
+    pub(crate) release: Release,
+    /// How many calls oned has had.
+    pub(super) requests: i32,
     pub(super) mischief: Arc<MischiefScript>,
     ledger: Arc<Ledger>,
 }
@@ -119,7 +125,7 @@ impl Estate {
         at: OffsetDateTime,
     ) -> Result<i32, Refusal> {
         let vm_template = self.vm_templates.open(vm_template, caller)?;
-        let extra = template_text::parse(extra).map_err(|why| Refusal::new(INTERNAL, why))?;
+        let extra = template_text::parse(extra, self.release).map_err(|why| Refusal::new(INTERNAL, why))?;
         let birth = Birth {
             owner: caller.clone(),
             name: name.to_owned(),

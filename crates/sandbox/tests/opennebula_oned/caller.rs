@@ -65,6 +65,11 @@ impl Caller {
         response.json().await.unwrap()
     }
 
+    pub(crate) async fn release(&self, release: &str) {
+        let body = json!({"release": release});
+        assert_eq!(self.send(Method::PUT, "/opennebula/release", body).await, StatusCode::OK);
+    }
+
     pub(crate) async fn mischief(&self, mischief: Value) {
         let sent = self.send(Method::POST, "/opennebula/mischief", mischief).await;
         assert_eq!(sent, StatusCode::CREATED);

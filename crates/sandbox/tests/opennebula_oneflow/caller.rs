@@ -190,6 +190,10 @@ impl Caller {
         self.control(Method::PUT, "/opennebula/pace", pace).await;
     }
 
+    pub(crate) async fn release(&self, release: &str) {
+        self.control(Method::PUT, "/opennebula/release", json!({"release": release})).await;
+    }
+
     pub(crate) async fn mischief(&self, kind: &str) {
         self.control(Method::POST, "/opennebula/mischief", json!({"kind": kind})).await;
     }

@@ -1,11 +1,11 @@
-//! Two dialects of service templates, and what each does with what the caller sends.
+//! What OneFlow 6.8 does with what the caller sends for a service template.
 
 use serde_json::json;
 
 use crate::caller::{Caller, log, nodes};
 
 #[tokio::test]
-async fn roles_in_another_order_swap_their_vm_templates_in_the_older_dialect() {
+async fn roles_in_another_order_swap_their_vm_templates() {
     let caller = Caller::new().await;
     let merge = json!({"roles": [
         {"name": "FAAS", "vm_template_contents": "CPU=1\nVCPU=1\nMEMORY=128\nMARK=\"f\""},
@@ -20,51 +20,50 @@ async fn roles_in_another_order_swap_their_vm_templates_in_the_older_dialect() {
 }
 
 #[tokio::test]
-async fn a_leading_role_gets_the_name_of_the_first_one_that_was_sent() {
+async fn a_role_that_gets_the_name_of_another_one_is_refused() {
     let caller = Caller::new().await;
-    let id = caller.start("Extra", json!({"roles": [{"name": "FAAS", "vm_template_contents": "X=1"}]})).await;
-    let body = caller.until(id, 2).await;
-    assert_eq!((&body["roles"][0]["name"], &body["roles"][0]["vm_template"]), (&json!("FAAS"), &json!(2)));
-    assert_eq!((&body["roles"][1]["name"], &body["roles"][1]["vm_template"]), (&json!("FAAS"), &json!(0)));
-}
-
-#[tokio::test]
-async fn more_roles_than_the_template_has_are_refused_for_want_of_a_vm_template() {
-    let caller = Caller::new().await;
-    let answer = caller.instantiate("Function", json!({"roles": [{}, {"name": "DAAS"}]})).await;
-    assert!(answer.is(500, "KEY: 'vm_template' is required;"), "{}", answer.text);
+    // The roles of the template are FAAS and DAAS, GATEWAY and FAAS; the first place gets the name that was sent.
+    for (template, name) in [("Function-Data", "DAAS"), ("Extra", "FAAS")] {
+        let answer = caller.instantiate(template, json!({"roles": [{"name": name}]})).await;
+        assert!(answer.is(500, &format!("Role name '{name}' is repeated")), "{}", answer.text);
+    }
     assert_eq!(caller.standing().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn the_newer_dialect_finds_roles_by_name_and_takes_json() {
+async fn what_is_not_as_the_schema_says_is_refused_by_its_key() {
     let caller = Caller::new().await;
-    let contents = |mark: &str| {
-        json!({"CPU": "2", "VCPU": 2, "MEMORY": "256", "MARK": mark,
-            "CONTEXT": {"SR_AUTH": "a\"b"}, "DISK": [{"IMAGE": "function-image", "SIZE": "4096"}]})
-    };
-    let merge = json!({"name": "seven", "roles": [
-        {"name": "FAAS", "template_contents": contents("f")},
-        {"name": "DAAS", "template_contents": contents("d")}]});
-    let id = caller.start("Seven-Data", merge).await;
-    let body = caller.until(id, 2).await;
-    assert_eq!((&body["roles"][0]["name"], &body["roles"][0]["template_id"]), (&json!("DAAS"), &json!(1)));
-    assert_eq!(body["roles"][1]["type"], "vm");
-    let machine = caller.machine(nodes(&body, 1)[0]).await;
-    let words = ["TEMPLATE_ID", "MARK", "VCPU", "MEMORY", "SIZE", "SR_AUTH", "NETWORK", "ROLE_NAME"];
-    let seen = words.map(|name| machine.get(name).unwrap_or("nothing").to_owned());
-    assert_eq!(seen, ["0", "f", "2", "256", "4096", "a\"b", "YES", "FAAS"]);
+    for (sent, why) in [
+        (json!({"roles": [{}, {"name": "DAAS"}]}), "KEY: 'name' is required;"),
+        (json!({"roles": [{"name": "FAAS"}, {"name": "DAAS"}]}), "KEY: 'vm_template' is required;"),
+        (json!({"name": 5}), "KEY: 'name' must be a String;"),
+        (json!({"roles": [{"vm_template_contents": 5}]}), "KEY: 'vm_template_contents' must be a String;"),
+        (json!({"roles": [{"name": "a b"}]}), "KEY: 'name' must match regexp /^\\w+$/;"),
+        (json!({"roles": [{"cardinality": "x"}]}), "KEY: 'cardinality' must be an Integer;"),
+        (json!({"roles": 5}), "KEY: 'roles' must be an Array;"),
+        (json!({"deployment": "no"}), "KEY: 'deployment' must be one of none, straight;"),
+        (
+            json!({"name": "n".repeat(129)}),
+            "[one.document.allocate] NAME is too long; max length is 128 chars.",
+        ),
+        (json!({"name": "a/b \"c\" <d> &"}), "[one.document.allocate] Parse error: XML Template malformed."),
+    ] {
+        let answer = caller.instantiate("Function", sent.clone()).await;
+        assert!(answer.is(500, why), "{sent}: {}", answer.text);
+    }
+    let list = caller.instantiate("Function", json!([])).await;
+    assert!(list.is(400, "no implicit conversion of String into Integer"), "{}", list.text);
+    let text = caller.instantiate("Function", json!("x")).await;
+    assert_eq!((text.status.as_u16(), &text.headers["content-type"]), (500, &"text/html".parse().unwrap()));
+    assert_eq!(caller.standing().await, [""; 0]);
 }
 
+/// Its form is that of 7.4.
 #[tokio::test]
-async fn the_newer_dialect_does_not_see_text_in_the_older_one() {
+async fn a_template_of_the_newer_release_cannot_be_used() {
     let caller = Caller::new().await;
-    let merge = json!({"roles": [{"name": "FAAS", "vm_template_contents": "MARK=\"f\"\nMEMORY=512"}]});
-    let id = caller.start("Seven", merge).await;
-    let body = caller.until(id, 2).await;
-    assert_eq!(body["roles"][0].get("vm_template_contents"), None);
-    let machine = caller.machine(nodes(&body, 0)[0]).await;
-    assert_eq!((machine.get("MARK"), machine.get("MEMORY")), (None, Some("128")));
+    let answer = caller.instantiate("Seven", json!({})).await;
+    assert!(answer.is(500, "KEY: 'vm_template' is required;"), "{}", answer.text);
 }
 
 #[tokio::test]

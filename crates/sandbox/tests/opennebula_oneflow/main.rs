@@ -9,3 +9,4 @@ mod kept;
 mod mischief;
 mod recorded;
 mod services;
+mod seven;

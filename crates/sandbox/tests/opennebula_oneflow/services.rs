@@ -226,7 +226,7 @@ async fn a_service_is_renamed_opened_and_scaled() {
     let path = format!("/service/{id}");
     let seen = caller.flow_as(("other", "otherpass"), Method::GET, &path, None).await.json();
     assert_eq!(seen["DOCUMENT"]["NAME"], "new");
-    assert_eq!(seen["DOCUMENT"]["TEMPLATE"]["BODY"]["name"], "new");
+    assert_eq!(seen["DOCUMENT"]["TEMPLATE"]["BODY"]["name"], "Function");
     let denied = caller.flow_as(("other", "otherpass"), Method::DELETE, &path, None).await;
     assert_eq!(denied.status, 401, "{}", denied.text);
 

@@ -138,8 +138,9 @@ async fn a_service_that_takes_its_time_is_waited_for() {
 async fn all_forms_of_service_templates_are_spoken() {
     let both =
         |faas: &str| json!({"FAAS": {"FLAVOUR": faas, "CPU": 2}, "DAAS": {"FLAVOUR": "Data", "CPU": 3}});
-    for flavour in ["Function", "Swapped", "Seven"] {
+    for (flavour, release) in [("Function", "6.8"), ("Swapped", "6.8"), ("Seven", "7.4")] {
         let site = Site::start().await;
+        site.world.post("/opennebula/release", &json!({"release": release})).await;
         let house = site.house().await;
         let made = succeeded(&site.create(&house, both(flavour)).await.unwrap());
         assert_eq!((&made["FAAS"]["CPU"], &made["DAAS"]["CPU"]), (&json!(2), &json!(3)), "{flavour}");

@@ -18,6 +18,8 @@ fn both(flavour: &str) -> Value {
 fn every_machine_gets_what_its_role_asked_for_in_both_languages_and_any_order() {
     let scene = Scene::open(quick());
     for flavour in ["Function", "Swapped", "Straight", "Seven"] {
+        let release = if flavour == "Seven" { "7.4" } else { "6.8" };
+        scene.tell("/opennebula/release", &json!({"release": release}));
         let made = scene.post(&both(flavour)).is(201);
         let id = made.id();
         let running = scene.until_state(id, "RUNNING");

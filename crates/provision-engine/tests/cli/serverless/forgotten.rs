@@ -22,7 +22,11 @@ fn without_its_database_it_still_lists_shows_changes_and_deletes_every_runtime()
         json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}}),
         json!({"NAME": "third", "FAAS": {"FLAVOUR": "Seven"}}),
     ];
-    let ids: Vec<i64> = flavours.iter().map(|members| scene.running(&runtime(members))).collect();
+    let mut ids = Vec::new();
+    for (members, release) in flavours.iter().zip(["6.8", "6.8", "7.4"]) {
+        scene.tell("/opennebula/release", &json!({"release": release}));
+        ids.push(scene.running(&runtime(members)));
+    }
     let before = listed(&scene);
     assert_eq!(before.as_array().unwrap().len(), 3);
 

@@ -20,6 +20,9 @@ use crate::opennebula::users::{Caller, Permissions};
 const IMAGE: &str = "function-image";
 const IMAGE_SIZE: u64 = 1024;
 
+/// What ordinary users may not set from 7.4 on.
+pub(crate) const RESTRICTED: &str = "RAW";
+
 /// What oned keeps in TEMPLATE; all other attributes are the user's.
 const OF_TEMPLATE: &[&str] = &[
     "CONTEXT",

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
-pub(crate) use self::birth::Birth;
+pub(crate) use self::birth::{Birth, RESTRICTED};
 pub(crate) use self::capacity::Resize;
 pub(crate) use self::life::Fate;
 pub(crate) use self::machine::Machine;

@@ -6,14 +6,13 @@ use time::OffsetDateTime;
 
 use super::command::Command;
 use crate::opennebula::refusal::{INTERNAL, NO_EXISTS, Refusal, XML_RPC_API};
+use crate::opennebula::release::Release;
 use crate::opennebula::template::Template;
 use crate::opennebula::template_text;
 use crate::opennebula::users::{Caller, Right};
 use crate::opennebula::world::Estate;
 use crate::opennebula::xml::write;
 use crate::opennebula::xmlrpc::Reply;
-
-const VERSION: &str = "6.8.3";
 
 /// A caller in front of the world as it is now.
 pub(super) struct Counter<'a> {
@@ -25,7 +24,7 @@ pub(super) struct Counter<'a> {
 impl Counter<'_> {
     pub(super) fn carry_out(&mut self, command: Command) -> Result<Reply, Refusal> {
         match command {
-            Command::Version => Ok(Reply::Text(VERSION.into())),
+            Command::Version => Ok(Reply::Text(self.estate.release.version().into())),
             Command::UserInfo(id) => self.user_info(id),
             Command::Login { user, token, valid_s } => self.log_in(&user, &token, valid_s),
             Command::Documents(command) => self.on_documents(command),
@@ -63,8 +62,18 @@ impl Counter<'_> {
     }
 }
 
-pub(super) fn parse(text: &str) -> Result<Template, Refusal> {
-    template_text::parse(text).map_err(|why| Refusal::new(INTERNAL, why))
+pub(super) const CANNOT_UPDATE: &str = "Cannot update template.";
+
+/// What an update does with what is there.
+pub(super) fn appends(mode: i32) -> Result<bool, Refusal> {
+    match mode {
+        0 | 1 => Ok(mode == 1),
+        _ => Err(Refusal::new(XML_RPC_API, "Wrong update type")),
+    }
+}
+
+pub(super) fn parse(text: &str, release: Release) -> Result<Template, Refusal> {
+    template_text::parse(text, release).map_err(|why| Refusal::new(INTERNAL, why))
 }
 
 pub(super) fn pool(name: &str, items: impl Iterator<Item = String>) -> Reply {

@@ -16,7 +16,7 @@ pub(super) enum Command {
 pub(super) enum OnDocuments {
     Allocate { template: String, kind: i32 },
     Info(i32),
-    Update { id: i32, template: String, appends: bool },
+    Update { id: i32, template: String, mode: i32 },
     Rename { id: i32, name: String },
     Delete(i32),
     Chmod { id: i32, bits: [i32; 9] },
@@ -34,7 +34,7 @@ pub(super) enum OnMachines {
     Set { ids: String, is_extended: bool },
     Resize { id: i32, template: String },
     DiskResize { id: i32, disk: i32, size: String },
-    Update { id: i32, template: String, appends: bool },
+    Update { id: i32, template: String, mode: i32 },
     Action { action: String, id: i32 },
     Recover { id: i32, operation: i32 },
 }
@@ -79,7 +79,7 @@ impl OnDocuments {
             }
             "one.document.update" => {
                 let (id, template) = (params.integer()?, params.text()?);
-                OnDocuments::Update { id, template, appends: params.integer()? == 1 }
+                OnDocuments::Update { id, template, mode: params.optional_integer()?.unwrap_or_default() }
             }
             "one.document.rename" => OnDocuments::Rename { id: params.integer()?, name: params.text()? },
             "one.document.delete" => OnDocuments::Delete(params.integer()?),
@@ -143,7 +143,7 @@ impl OnMachines {
             },
             "one.vm.update" => {
                 let (id, template) = (params.integer()?, params.text()?);
-                OnMachines::Update { id, template, appends: params.integer()? == 1 }
+                OnMachines::Update { id, template, mode: params.optional_integer()?.unwrap_or_default() }
             }
             "one.vm.action" => OnMachines::Action { action: params.text()?, id: params.integer()? },
             "one.vm.recover" => OnMachines::Recover { id: params.integer()?, operation: params.integer()? },

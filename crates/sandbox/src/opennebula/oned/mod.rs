@@ -101,6 +101,7 @@ impl OpenNebula {
             _ => self.flow.settle(),
         }
         let mut estate = self.nebula.estate();
+        estate.requests = estate.requests.wrapping_add(1) & i32::MAX;
         let now = self.nebula.now();
         let caller = session
             .split_once(':')

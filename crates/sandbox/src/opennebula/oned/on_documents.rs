@@ -1,6 +1,6 @@
 //! What is done to documents.
 
-use super::carry_out::{Counter, parse, pool};
+use super::carry_out::{CANNOT_UPDATE, Counter, appends, parse, pool};
 use super::command::OnDocuments;
 use crate::opennebula::documents::Document;
 use crate::opennebula::refusal::Refusal;
@@ -12,14 +12,16 @@ impl Counter<'_> {
         let Counter { estate, caller, now } = self;
         let id = match command {
             OnDocuments::Allocate { template, kind } => {
-                estate.allocate_document(caller, parse(&template)?, kind)?
+                estate.allocate_document(caller, parse(&template, estate.release)?, kind)?
             }
             OnDocuments::Info(id) => {
                 return Ok(Reply::Text(estate.documents.open(id, caller, Right::Use)?.to_xml()));
             }
-            OnDocuments::Update { id, template, appends } => {
+            OnDocuments::Update { id, template, mode } => {
                 estate.documents.open(id, caller, Right::Manage)?;
-                estate.documents.update(id, caller, parse(&template)?, appends)?;
+                let appends = appends(mode)?;
+                let template = parse(&template, estate.release).map_err(|why| why.after(CANNOT_UPDATE))?;
+                estate.documents.update(id, caller, template, appends)?;
                 id
             }
             OnDocuments::Rename { id, name } => {
@@ -35,7 +37,8 @@ impl Counter<'_> {
                 id
             }
             OnDocuments::Lock { id, level } => {
-                estate.documents.lock(id, caller, level, now.unix_timestamp())?;
+                let request = estate.requests;
+                estate.documents.lock(id, caller, level, (now.unix_timestamp(), request))?;
                 id
             }
             OnDocuments::Unlock(id) => {
@@ -43,6 +46,7 @@ impl Counter<'_> {
                 id
             }
             OnDocuments::Pool { range, kind } => {
+                range.check("Incorrect filter_flag")?;
                 let documents = range.of(caller, estate.documents.of_kind(kind));
                 return Ok(pool("DOCUMENT_POOL", documents.into_iter().map(Document::to_xml)));
             }

@@ -1,10 +1,12 @@
 //! What is done to VM templates and machines.
 
-use super::carry_out::{Counter, parse, pool};
+use super::carry_out::{CANNOT_UPDATE, Counter, appends, parse, pool};
 use super::command::OnMachines;
-use crate::opennebula::machines::State;
-use crate::opennebula::refusal::Refusal;
-use crate::opennebula::users::Right;
+use crate::opennebula::machines::{RESTRICTED, State};
+use crate::opennebula::refusal::{ACTION, INTERNAL, Refusal};
+use crate::opennebula::release::Release;
+use crate::opennebula::template::Template;
+use crate::opennebula::users::{Caller, Right};
 use crate::opennebula::xmlrpc::Reply;
 
 impl Counter<'_> {
@@ -35,15 +37,18 @@ impl Counter<'_> {
                 return Ok(pool("VM_POOL", seen.map(|machine| machine.to_pool_xml(is_extended))));
             }
             OnMachines::Resize { id, template } => {
-                estate.resize_vm(caller, id, &parse(&template)?, *now)?;
+                estate.resize_vm(caller, id, &parse(&template, estate.release)?, *now)?;
                 id
             }
             OnMachines::DiskResize { id, disk, size } => {
                 estate.resize_vm_disk(caller, id, disk, &size, *now)?;
                 disk
             }
-            OnMachines::Update { id, template, appends } => {
-                estate.machines.update(caller, id, parse(&template)?, appends)?;
+            OnMachines::Update { id, template, mode } => {
+                estate.machines.open(caller, id, Right::Manage)?;
+                let appends = appends(mode)?;
+                let template = user_template(&template, caller, estate.release)?;
+                estate.machines.update(caller, id, template, appends)?;
                 id
             }
             OnMachines::Action { action, id } => {
@@ -57,6 +62,20 @@ impl Counter<'_> {
         };
         Ok(Reply::Integer(id))
     }
+}
+
+/// What a user writes on a machine, and what keeps him from it.
+fn user_template(text: &str, caller: &Caller, release: Release) -> Result<Template, Refusal> {
+    let template = match (parse(text, release), release) {
+        (Err(why), Release::Six) => return Err(why.after(CANNOT_UPDATE)),
+        (Err(why), Release::Seven) => return Err(Refusal::new(ACTION, why.message)),
+        (Ok(template), _) => template,
+    };
+    if release == Release::Seven && template.has(RESTRICTED) && !caller.is_admin() {
+        let why = format!("{CANNOT_UPDATE} User Template includes a restricted attribute {RESTRICTED}");
+        return Err(Refusal::new(INTERNAL, why));
+    }
+    Ok(template)
 }
 
 /// -2 is every state, and -1 every state but DONE.

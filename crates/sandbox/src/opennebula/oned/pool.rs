@@ -1,7 +1,11 @@
 //! Lists of documents and machines: whose, and which part of them.
 
 use super::command::Range;
+use crate::opennebula::refusal::{Refusal, XML_RPC_API};
 use crate::opennebula::users::{Caller, Owned, Right};
+
+/// The own group.
+const WHOSE_MIN: i32 = -4;
 
 impl Range {
     /// What the caller sees of a list that has its newest first.
@@ -24,6 +28,10 @@ impl Range {
                 seen.filter(|one| is_inside(one.id())).collect()
             }
         }
+    }
+
+    pub(super) fn check(self, why: &str) -> Result<(), Refusal> {
+        if self.whose < WHOSE_MIN { Err(Refusal::new(XML_RPC_API, why)) } else { Ok(()) }
     }
 
     fn is_meant(self, caller: &Caller, one: &impl Owned) -> bool {

@@ -1,8 +1,8 @@
-//! How OneFlow answers: behind a thin web server, JSON that is labelled as HTML, and errors in plain text.
+//! How OneFlow answers: JSON that is labelled as HTML, and errors in plain text.
 
 use axum::body::Body as Content;
-use axum::http::header::{CONTENT_TYPE, SERVER};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -11,10 +11,12 @@ use serde_json::value::RawValue;
 
 use crate::opennebula::documents::Document;
 use crate::opennebula::refusal::{AUTHENTICATION, AUTHORIZATION, NO_EXISTS, Refusal};
+use crate::opennebula::release::Release;
 use crate::opennebula::users::Permissions;
 
 const LABEL: &str = "text/html;charset=utf-8";
 const CRASH_LABEL: &str = "text/html";
+const CRASH_BYTES_MIN: usize = 100 * 1024;
 
 #[derive(Debug)]
 pub(super) enum Answer {
@@ -32,6 +34,17 @@ impl Answer {
 
     pub(super) fn invalid(why: impl Into<String>) -> Self {
         Answer::Text(StatusCode::BAD_REQUEST, why.into())
+    }
+
+    /// An error that OneFlow did not expect: a page for people, and from 7.4 on JSON.
+    pub(super) fn crash(release: Release, class: &str, reason: &str, uri: &Uri) -> Self {
+        match release {
+            Release::Six => Answer::Crash(format!("{class} at {}", uri.path())),
+            Release::Seven => {
+                let said = json!({"message": "Internal server error", "reason": reason});
+                Answer::refused(said.to_string())
+            }
+        }
     }
 
     pub(super) fn unauthenticated(why: &str) -> Self {
@@ -81,7 +94,7 @@ impl IntoResponse for Answer {
             Answer::Text(status, text) => (status, Some(LABEL), text),
             Answer::Done => (StatusCode::NO_CONTENT, None, String::new()),
             Answer::Crash(title) => {
-                let page = format!("<!DOCTYPE html>\n<html><head><title>{title}</title></head></html>\n");
+                let page = crash_page(&title);
                 (StatusCode::INTERNAL_SERVER_ERROR, Some(CRASH_LABEL), page)
             }
         };
@@ -98,9 +111,15 @@ impl IntoResponse for Answer {
         if label != Some(CRASH_LABEL) {
             headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
         }
-        headers.insert(SERVER, HeaderValue::from_static("thin"));
         response
     }
+}
+
+/// The page shows the whole backtrace with its source, the request and the environment.
+fn crash_page(title: &str) -> String {
+    let line = format!("<div class=\"context\"><code>{title}: in a frame of the backtrace</code></div>\n");
+    let frames = line.repeat(CRASH_BYTES_MIN.div_ceil(line.len()));
+    format!("<!DOCTYPE html>\n<html><head><title>{title}</title></head><body>\n{frames}</body></html>\n")
 }
 
 /// An object with one member.

@@ -5,21 +5,25 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode, Uri};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::answer::Answer;
 use super::body::{Body, CARDINALITY_MAX};
 use super::service::Service;
 use super::{OneFlow, merge, write_back};
 use crate::opennebula::documents::{Document, SERVICE, SERVICE_TEMPLATE};
-use crate::opennebula::refusal::Refusal;
-use crate::opennebula::template::Template;
+use crate::opennebula::refusal::{INTERNAL, Refusal};
+use crate::opennebula::release::Release;
+use crate::opennebula::template_text;
 use crate::opennebula::users::{Caller, Owned, Permissions, Right};
 use crate::opennebula::world::Estate;
 
 type Flow = State<Arc<OneFlow>>;
 type Who = Extension<Caller>;
 type Answered = Result<Answer, Answer>;
+
+const PARSER_ERROR: &str = "JSON::ParserError";
+const NO_METHOD: &str = "NoMethodError";
 
 pub(super) async fn list_templates(State(flow): Flow, Extension(caller): Who) -> Answer {
     Answer::pool(visible(&flow.nebula.estate(), &caller, SERVICE_TEMPLATE))
@@ -54,15 +58,13 @@ pub(super) async fn show_template(
 
 pub(super) async fn create_template(State(flow): Flow, Extension(caller): Who, text: String) -> Answered {
     let value: Value = serde_json::from_str(&text).map_err(|_| Answer::invalid(unexpected(&text)))?;
-    let mut body = Body::parse(value).map_err(Answer::invalid)?;
-    body.registration_time = Some(flow.nebula.now().unix_timestamp());
-    let mut template = Template::default();
-    template.set("NAME", body.name.clone());
-    template.set("BODY", serde_json::to_string(&body).expect("a body is plain text and numbers"));
+    let Value::Object(members) = value else {
+        return Err(Answer::invalid("KEY:  must be a Hash; SCHEMA:"));
+    };
     let mut estate = flow.nebula.estate();
-    let id = estate
-        .allocate_document(&caller, template, SERVICE_TEMPLATE)
-        .map_err(|refusal| Answer::from_oned(&refusal, "one.document.allocate"))?;
+    let mut body = Body::parse(members, estate.release).map_err(Answer::invalid)?;
+    body.registration_time = Some(flow.nebula.now().unix_timestamp());
+    let id = allocate(&mut estate, &caller, &body, SERVICE_TEMPLATE)?;
     let document = open(&mut estate, &caller, id, SERVICE_TEMPLATE)?;
     Ok(Answer::document(StatusCode::CREATED, document))
 }
@@ -74,20 +76,18 @@ pub(super) async fn act_on_template(
     uri: Uri,
     text: String,
 ) -> Answered {
-    let action = action(&text, &uri)?;
+    let (mut estate, now) = (flow.nebula.estate(), flow.nebula.now());
+    let release = estate.release;
+    let action = action(&text, &uri, release)?;
     // The real one answers with nothing, as if it had done something.
     if action["perform"] != "instantiate" {
         return Ok(Answer::Text(StatusCode::OK, String::new()));
     }
-    let (mut estate, now) = (flow.nebula.estate(), flow.nebula.now());
     let document = open(&mut estate, &caller, number(&id), SERVICE_TEMPLATE)?;
-    let template: Value =
+    let template: Map<String, Value> =
         serde_json::from_str(document.body()).map_err(|error| Answer::refused(error.to_string()))?;
-    let merged = match &action["params"]["merge_template"] {
-        Value::Null => template,
-        sent => merge::merged(&template, sent),
-    };
-    let body = Body::parse(merged).map_err(Answer::refused)?;
+    let sent = sent(&action["params"]["merge_template"], release, &uri)?;
+    let body = Body::parse(merge::merged(&template, &sent, release), release).map_err(Answer::refused)?;
     drop(estate);
     flow.start(&caller, body, now)
 }
@@ -122,7 +122,8 @@ pub(super) async fn act_on_service(
     uri: Uri,
     text: String,
 ) -> Answered {
-    let (action, id, now) = (action(&text, &uri)?, number(&id), flow.nebula.now());
+    let release = flow.nebula.estate().release;
+    let (action, id, now) = (action(&text, &uri, release)?, number(&id), flow.nebula.now());
     let params = &action["params"];
     match action["perform"].as_str().unwrap_or_default() {
         "recover" => with_service(&flow, &caller, id, Right::Manage, |service, estate| {
@@ -133,10 +134,10 @@ pub(super) async fn act_on_service(
         }),
         "rename" => {
             let name = params["name"].as_str().unwrap_or_default();
-            with_service(&flow, &caller, id, Right::Manage, |service, estate| {
+            // The body keeps its old name.
+            with_service(&flow, &caller, id, Right::Manage, |_, estate| {
                 let renamed = estate.documents.rename(id, &caller, name);
                 renamed.map_err(|refusal| refusal.text("one.document.rename"))?;
-                name.clone_into(&mut service.body.name);
                 Ok(Answer::Done)
             })
         }
@@ -160,10 +161,13 @@ pub(super) async fn scale_service(
     uri: Uri,
     text: String,
 ) -> Answered {
-    let body: Value = serde_json::from_str(&text).map_err(|_| crash(&uri))?;
+    let release = flow.nebula.estate().release;
+    let crash = |_| Answer::crash(release, PARSER_ERROR, &unexpected(&text), &uri);
+    let body: Value = serde_json::from_str(&text).map_err(crash)?;
     // It builds JSON out of what it was given, and forgets that this member may be missing.
     if body["force"].is_null() {
-        return Err(crash(&uri));
+        let broken = format!("{{\"force\":,\"role_name\":{}}}", body["role_name"]);
+        return Err(Answer::crash(release, PARSER_ERROR, &unexpected(&broken), &uri));
     }
     let now = flow.nebula.now();
     let role = body["role_name"].as_str().unwrap_or_default();
@@ -222,13 +226,31 @@ fn open<'a>(estate: &'a mut Estate, caller: &Caller, id: i32, kind: i32) -> Resu
     if document.kind == kind { Ok(document) } else { Err(Answer::of_another_type(id)) }
 }
 
-fn action(text: &str, uri: &Uri) -> Result<Value, Answer> {
-    let mut body: Value = serde_json::from_str(text).map_err(|_| crash(uri))?;
-    Ok(body.get_mut("action").map_or(json!({}), Value::take))
+/// What a body asks for; one without an action is met with a crash.
+fn action(text: &str, uri: &Uri, release: Release) -> Result<Value, Answer> {
+    let body: Value = serde_json::from_str(text)
+        .map_err(|_| Answer::crash(release, PARSER_ERROR, &unexpected(text), uri))?;
+    let action = body.get("action").filter(|action| action.is_object()).cloned();
+    action.ok_or_else(|| Answer::crash(release, NO_METHOD, "undefined method `[]' for nil:NilClass", uri))
 }
 
-fn crash(uri: &Uri) -> Answer {
-    Answer::Crash(format!("JSON::ParserError at {}", uri.path()))
+/// What is laid over the template.
+fn sent(merge_template: &Value, release: Release, uri: &Uri) -> Result<Map<String, Value>, Answer> {
+    match merge_template {
+        Value::Null | Value::Bool(false) => Ok(Map::new()),
+        Value::Object(sent) => Ok(sent.clone()),
+        Value::String(_) => Err(Answer::crash(release, NO_METHOD, "undefined method `each' for String", uri)),
+        _ => Err(Answer::invalid("no implicit conversion of String into Integer")),
+    }
+}
+
+/// OneFlow makes XML of a name and a body by pasting, and oned has its own opinion about that.
+pub(super) fn allocate(estate: &mut Estate, caller: &Caller, body: &Body, kind: i32) -> Result<i32, Answer> {
+    let text = serde_json::to_string(body).expect("a body is plain text and numbers");
+    let text = format!("<TEMPLATE><NAME>{}</NAME><BODY><![CDATA[{text}]]></BODY></TEMPLATE>", body.name);
+    let parsed = template_text::parse(&text, estate.release).map_err(|why| Refusal::new(INTERNAL, why));
+    let allocated = parsed.and_then(|template| estate.allocate_document(caller, template, kind));
+    allocated.map_err(|refusal| Answer::from_oned(&refusal, "one.document.allocate"))
 }
 
 fn unexpected(text: &str) -> String {

@@ -1,15 +1,16 @@
 //! The template text that OneFlow hands to oned for each machine of a role.
 //!
-//! In the dialect of 6.x the caller's own text is passed on, in that of 7.x a JSON object is turned into
-//! text. Both times `$name` and `${role.path}` are expanded in it, also where the caller did not mean that,
-//! and what is unescaped stays unescaped: whoever sends text here must know the grammar.
+//! 6.8 passes the caller's own text on. 7.4 merges the caller's object with the VM template and turns that into text.
+//! Both expand `$name` and `${role.path}` in it, also where the caller did not mean that.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::{Map, Value as Json};
 
-use super::body::{Body, Dialect, Role};
+use super::body::{Body, Role};
+use super::merge::{Lists, deep_merged};
+use crate::opennebula::release::Release;
 use crate::opennebula::template::{Template, Value, Vector};
 
 /// What a text can refer to.
@@ -21,13 +22,23 @@ pub(super) struct Terms<'a> {
     pub(super) of_role: &'a dyn Fn(&str, &str) -> Option<String>,
 }
 
-pub(super) fn text(role: &Role, template: &Template, terms: &Terms<'_>) -> String {
-    let mut text = match role.dialect() {
-        Dialect::Six => with_kept(role.vm_template_contents.as_deref().unwrap_or_default(), template),
-        Dialect::Seven => from_json(role.template_contents.as_ref(), template),
-    };
+pub(super) fn text(role: &Role, template: &Template, terms: &Terms<'_>, release: Release) -> String {
     let (service, name) = (terms.service, &role.name);
-    let _ = write!(text, "\nSERVICE_ID = {service}\nROLE_NAME = \"{name}\"");
+    let text = match release {
+        Release::Six => {
+            let text = with_kept(role.vm_template_contents.as_deref().unwrap_or_default(), template);
+            format!("{text}\nSERVICE_ID = {service}\nROLE_NAME = \"{name}\"")
+        }
+        Release::Seven => {
+            let mut contents = role.template_contents.clone().unwrap_or_default();
+            if !contents.is_empty() {
+                contents = deep_merged(&json_of(template), &contents, Lists::Replace);
+            }
+            contents.insert("SERVICE_ID".into(), service.into());
+            contents.insert("ROLE_NAME".into(), name.as_str().into());
+            raw(&contents)
+        }
+    };
     expanded(&text, terms)
 }
 
@@ -47,30 +58,54 @@ fn with_kept(contents: &str, template: &Template) -> String {
     text
 }
 
-fn from_json(contents: Option<&Map<String, Json>>, template: &Template) -> String {
-    let mut text = String::new();
-    for (name, value) in contents.into_iter().flatten() {
-        let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-        for value in values {
-            let Json::Object(members) = value else {
-                write_text(&mut text, name, &plain(value));
-                continue;
-            };
-            // Of all vectors, only this one is merged with the one of the VM template.
-            let mut vector = match name.as_str() {
-                "CONTEXT" => template.vectors("CONTEXT").next().cloned().unwrap_or_default(),
-                _ => Vector::new(),
-            };
-            vector.extend(members.iter().map(|(key, value)| (key.clone(), plain(value))));
-            write_vector(&mut text, name, &vector);
+/// An attribute that appears several times is a list.
+fn json_of(template: &Template) -> Map<String, Json> {
+    let mut members = Map::new();
+    for attribute in template.iter() {
+        let value = match &attribute.value {
+            Value::Text(text) => Json::from(text.as_str()),
+            Value::Vector(vector) => vector.iter().map(|(key, text)| (key.clone(), text.as_str())).collect(),
+        };
+        match members.get_mut(&attribute.name) {
+            Some(Json::Array(values)) => values.push(value),
+            Some(first) => *first = Json::Array(vec![first.take(), value]),
+            None => {
+                members.insert(attribute.name.clone(), value);
+            }
         }
     }
-    text.truncate(text.trim_end().len());
+    members
+}
+
+/// An object as text. The lines inside an object get commas between them, also those of a value with line breaks.
+fn raw(members: &Map<String, Json>) -> String {
+    let mut text = String::new();
+    for (name, value) in members {
+        match value {
+            Json::Object(inside) => {
+                let inside = raw(inside);
+                let lines: Vec<&str> = inside.trim_end_matches('\n').split('\n').collect();
+                let _ = writeln!(text, "{name} = [\n{}\n]", lines.join(",\n"));
+            }
+            Json::Array(values) => {
+                for value in values {
+                    text += &raw(&Map::from_iter([(name.clone(), value.clone())]));
+                }
+            }
+            _ => {
+                let _ = writeln!(text, "{name} = \"{}\"", plain(value).replace('"', "\\\""));
+            }
+        }
+    }
     text
 }
 
 fn plain(value: &Json) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Json::Null => String::new(),
+        Json::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn write_text(text: &mut String, name: &str, value: &str) {
@@ -143,11 +178,18 @@ mod tests {
         template
     }
 
+    #[track_caller]
     fn check(role_json: Json, expected: &str) {
+        check_in(Release::Six, role_json, expected);
+    }
+
+    #[track_caller]
+    fn check_in(release: Release, mut role_json: Json, expected: &str) {
+        role_json["cardinality"] = json!(1);
         let values = [("KEY".to_owned(), "value".to_owned())].into();
         let of_role = |role: &str, path: &str| (role == "FAAS").then(|| format!("<{path}>"));
         let terms = Terms { service: 7, values: &values, of_role: &of_role };
-        assert_eq!(text(&role(role_json), &template(), &terms), expected);
+        assert_eq!(text(&role(role_json), &template(), &terms, release), expected);
     }
 
     #[test]
@@ -177,12 +219,40 @@ mod tests {
     }
 
     #[test]
-    fn the_newer_dialect_turns_json_into_text_and_merges_only_the_context() {
-        check(
-            json!({"name": "F", "template_id": 0, "vm_template_contents": "CPU=9", "template_contents": {
+    fn the_newer_release_merges_the_vm_template_and_turns_all_of_it_into_text() {
+        check_in(
+            Release::Seven,
+            json!({"name": "F", "template_id": 0, "template_contents": {
                 "CONTEXT": {"A": "new \"q\""}, "DISK": [{"SIZE": "5"}, {"SIZE": 6}], "MEMORY": 128}}),
-            "CONTEXT=[A=\"new \\\"q\\\"\",\nNETWORK=\"YES\"]\nDISK=[SIZE=\"5\"]\nDISK=[SIZE=\"6\"]\nMEMORY=\"128\"\n\
-             SERVICE_ID = 7\nROLE_NAME = \"F\"",
+            "CONTEXT = [\nA = \"new \\\"q\\\"\",\nNETWORK = \"YES\"\n]\nCPU = \"1\"\n\
+             DISK = [\nSIZE = \"5\"\n]\nDISK = [\nSIZE = \"6\"\n]\nMEMORY = \"128\"\n\
+             ROLE_NAME = \"F\"\nSERVICE_ID = \"7\"\n",
+        );
+        check_in(
+            Release::Seven,
+            json!({"name": "F", "template_id": 0}),
+            "ROLE_NAME = \"F\"\nSERVICE_ID = \"7\"\n",
+        );
+    }
+
+    #[test]
+    fn in_the_newer_release_a_list_with_one_object_replaces_the_vector_of_the_vm_template() {
+        check_in(
+            Release::Seven,
+            json!({"name": "F", "template_id": 0, "template_contents": {"CONTEXT": [{"B": 1}], "DISK": {"SIZE": 5}}}),
+            "CONTEXT = [\nB = \"1\"\n]\nCPU = \"1\"\nDISK = [\nIMAGE = \"x\",\nSIZE = \"5\"\n]\n\
+             ROLE_NAME = \"F\"\nSERVICE_ID = \"7\"\n",
+        );
+    }
+
+    #[test]
+    fn in_the_newer_release_a_line_break_in_a_vector_becomes_a_comma_and_a_line_break() {
+        check_in(
+            Release::Seven,
+            json!({"name": "F", "template_id": 0, "template_contents": {
+                "CONTEXT": [{"A": "l1\nl2\n"}], "CPU": "2", "DISK": [], "NOTE": "a\nb"}}),
+            "CONTEXT = [\nA = \"l1,\nl2,\n\"\n]\nCPU = \"2\"\nNOTE = \"a\nb\"\n\
+             ROLE_NAME = \"F\"\nSERVICE_ID = \"7\"\n",
         );
     }
 }

@@ -1,7 +1,8 @@
 //! Kept connections, for which the web server of OneFlow 6.8 is ready later than its answers say.
 //!
 //! Thin answers from a worker thread and makes the connection ready for the next request only after the answer is
-//! on its way. A request that comes in between gets an error, or its answer or the rest of it never comes.
+//! on its way. A request that comes in between gets an error, or its answer or the rest of it never comes. Puma, on
+//! which 7.4 runs, is always ready.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::connect_info::Connected;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, SERVER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -21,6 +22,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::connection::{Connection, CuttingListener};
+use crate::opennebula::release::Release;
 use crate::opennebula::world::Nebula;
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -95,10 +97,17 @@ pub(super) async fn keep(
         return server.fail(early, &kept.connection, request, next).await;
     }
     let mut response = next.run(request).await;
+    let (release, ready_ms) = {
+        let estate = server.nebula.estate();
+        (estate.release, estate.pace.kept_ready_ms)
+    };
+    if release == Release::Seven {
+        return response;
+    }
     // Thin keeps a connection only after an answer with a length.
     let is_kept = !is_to_close && response.status() != StatusCode::NO_CONTENT;
     response.headers_mut().insert(CONNECTION, if is_kept { KEEP_ALIVE } else { CLOSE });
-    let ready_ms = server.nebula.estate().pace.kept_ready_ms;
+    response.headers_mut().insert(SERVER, HeaderValue::from_static("thin"));
     *kept.ready_at() = Some(Instant::now() + Duration::from_millis(ready_ms));
     response
 }

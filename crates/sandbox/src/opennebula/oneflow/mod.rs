@@ -13,6 +13,8 @@ mod merge;
 mod service;
 mod state;
 mod undeploy;
+mod upgrade;
+mod validate;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,7 +38,6 @@ pub(super) use self::kept::KeptConnection;
 use self::kept::WebServer;
 use self::service::Service;
 use super::documents::SERVICE;
-use super::template::Template;
 use super::users::Caller;
 use super::world::{Estate, Nebula};
 use crate::faults::{self, Faults, Gate};
@@ -95,11 +96,7 @@ impl OneFlow {
     fn start(&self, caller: &Caller, body: Body, now: OffsetDateTime) -> Result<Answer, Answer> {
         let mut services = self.services();
         let mut estate = self.nebula.estate();
-        let mut template = Template::default();
-        template.set("NAME", body.name.clone());
-        let id = estate
-            .allocate_document(caller, template, SERVICE)
-            .map_err(|refusal| Answer::from_oned(&refusal, "one.document.allocate"))?;
+        let id = calls::allocate(&mut estate, caller, &body, SERVICE)?;
         self.ledger.make(SERVICE_DEED, &id.to_string(), "");
         let mut service = Service::new(id, caller.clone(), body, now);
         write_back(&service, &mut estate);

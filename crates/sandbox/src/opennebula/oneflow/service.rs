@@ -163,7 +163,7 @@ impl Service {
             return true;
         }
         let at = self.moment(now);
-        let (gate, mut has_moved) = (self.body.ready_status_gate, false);
+        let (gate, mut has_moved) = (self.body.ready_status_gate == Some(true), false);
         for role in self.body.roles.iter_mut().filter(|role| role.is(State::Deploying)) {
             if all_run(role, estate, gate) {
                 role.state = Some(State::Running);
@@ -221,8 +221,8 @@ impl Service {
             let known = estate.vm_templates.open(template, &self.owner);
             let known = known.map_or(&missing, |known| &known.template);
             let of_role = |name: &str, path: &str| self.said_by(estate, name, path);
-            let text =
-                contents::text(role, known, &Terms { service: self.id, values: &values, of_role: &of_role });
+            let terms = Terms { service: self.id, values: &values, of_role: &of_role };
+            let text = contents::text(role, known, &terms, estate.release);
             let number = role.last_vmname.unwrap_or(0);
             let name = format!("{}_{number}_(service_{})", role.name, self.id);
             let made = estate.instantiate_vm(&self.owner, template, &name, &text, at);

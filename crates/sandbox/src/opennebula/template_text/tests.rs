@@ -19,7 +19,7 @@ SR_AUTH="Y29nbml0OmNvZ25pdHBhc3M=
 %FLAVOURS="0""#;
 
 fn sent(added: &str) -> Result<Template, String> {
-    parse(&SENT.replace('%', added))
+    parse(&SENT.replace('%', added), Release::Six)
 }
 
 fn vector(template: &Template, name: &str) -> Vec<(String, String)> {
@@ -66,13 +66,13 @@ fn a_value_that_leaves_its_quotation_adds_attributes() {
 
 #[test]
 fn a_quotation_ends_at_the_first_mark_without_a_backslash() {
-    let one = |text: &str| parse(text).unwrap().get("A").unwrap().to_owned();
+    let one = |text: &str| parse(text, Release::Six).unwrap().get("A").unwrap().to_owned();
     assert_eq!(one(r#"A="a \"b\" c""#), r#"a "b" c"#);
     assert_eq!(one("A=\"two\nlines, [all] = of # it\""), "two\nlines, [all] = of # it");
     assert_eq!(one("A=\"\""), "");
     // The last backslash belongs to the value only where no other mark follows.
     assert_eq!(one("A=\"a\\\""), "a\\");
-    let stolen = parse("A=\"a\\\"\nB=\" C=1").unwrap();
+    let stolen = parse("A=\"a\\\"\nB=\" C=1", Release::Six).unwrap();
     assert_eq!((stolen.get("A"), stolen.has("B"), stolen.get("C")), (Some("a\"\nB="), false, Some("1")));
     // Not a quotation, because the bare word is longer.
     assert_eq!(one("A=\"x\"y"), "\"x\"y");
@@ -80,18 +80,21 @@ fn a_quotation_ends_at_the_first_mark_without_a_backslash() {
 
 #[test]
 fn names_blanks_and_comments() {
-    let template =
-        parse("# a comment\n a1 = b \n\n  # another\nE=\nV = [ k = v ,\n K = w, l=\"\" ]\nF=[]\n").unwrap();
+    let template = parse(
+        "# a comment\n a1 = b \n\n  # another\nE=\nV = [ k = v ,\n K = w, l=\"\" ]\nF=[]\n",
+        Release::Six,
+    )
+    .unwrap();
     assert_eq!((template.get("A1"), template.get("E")), (Some("b"), Some("")));
     assert_eq!(vector(&template, "V"), [pair("K", "v"), pair("L", "")]);
     assert_eq!(vector(&template, "F"), []);
-    assert_eq!(parse("").unwrap(), Template::default());
+    assert_eq!(parse("", Release::Six).unwrap(), Template::default());
 }
 
 #[test]
 fn what_is_no_template_says_where_it_ends() {
     let check = |text: &str, why: &str| {
-        assert_eq!(parse(text).unwrap_err(), format!("Parse error{why}"), "{text}");
+        assert_eq!(parse(text, Release::Six).unwrap_err(), format!("Parse error{why}"), "{text}");
     };
     check(
         "CPU=1\nVCPU=",
