@@ -159,11 +159,17 @@ fn json_has_vectors_as_arrays_of_objects() {
 }
 
 #[test]
-fn json_takes_no_quote_and_no_line_of_a_user() {
-    for (value, why) in [("a\"b", Unfit::Quote), ("a\nb", Unfit::Quote), ("a$b", Unfit::Dollar)] {
+fn json_takes_the_quotes_of_a_user_and_no_line_break_inside_a_vector() {
+    let value = |text: &str| Text::from_user(text).unwrap();
+    let mut template = Template::new();
+    template.set(name("SCHED_RANK"), value("a\"b\nc"));
+    template.push_vector(name("DEVICE_INFO"), vec![(name("GEOGRAPHIC_LOCATION"), value("a\"b"))]);
+    let expected = json!({ "SCHED_RANK": "a\"b\nc", "DEVICE_INFO": [{ "GEOGRAPHIC_LOCATION": "a\"b" }] });
+    assert_eq!(template.to_json().unwrap(), expected);
+    for (text, why) in [("a\nb", Unfit::LineBreak), ("a$b", Unfit::Dollar)] {
         let mut template = Template::new();
-        template.set(name("SCHED_RANK"), Text::from_user(value).unwrap());
-        assert_eq!(template.to_json().unwrap_err().why, why, "{value:?}");
+        template.push_vector(name("DEVICE_INFO"), vec![(name("GEOGRAPHIC_LOCATION"), value(text))]);
+        assert_eq!(template.to_json().unwrap_err().why, why, "{text:?}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use drivers::opennebula::{AttributeName, Template, Text, Unfit, Vector, VmTemplate};
+use drivers::opennebula::{AttributeName, Dialect, Template, Text, Unfit, Vector, VmTemplate};
 use engine::secret::{ExposeSecret, SecretString};
 
 use super::function::{Asked, Role};
@@ -26,7 +26,12 @@ const fn name(name: &'static str) -> AttributeName {
 
 impl Common<'_> {
     /// In the order that existing tools know.
-    pub(super) fn contents(&self, role: Role, asked: &Asked, base: &VmTemplate) -> Result<Template, Refusal> {
+    pub(super) fn contents(
+        &self,
+        (role, dialect): (Role, Dialect),
+        asked: &Asked,
+        base: &VmTemplate,
+    ) -> Result<Template, Refusal> {
         let settings = self.settings;
         let base = &base.template;
         let mut made = Template::new();
@@ -47,15 +52,31 @@ impl Common<'_> {
         for (name, amount) in amounts {
             made.set(name, Text::ours(amount.to_string()));
         }
-        if let Some(login) = self.login {
-            let copied = base.vectors("CONTEXT").next().cloned();
-            let mut context = copied.unwrap_or_else(|| Vector::new(name("CONTEXT")));
-            context.set(name("SR_AUTH"), Text::ours(mime(login)));
+        if let Some(context) = self.context(dialect, base) {
             made.push(context);
         }
         place(&mut made, self.spec, settings)?;
         made.set(name("FLAVOURS"), Text::ours(self.service_template.to_string()));
         Ok(made)
+    }
+
+    /// The context of the VM template, where something about it changes. What is sent takes its place.
+    fn context(&self, dialect: Dialect, base: &Template) -> Option<Vector> {
+        let given = base.vectors("CONTEXT").next();
+        let breaks = given.is_some_and(|given| {
+            dialect == Dialect::Seven && given.pairs().iter().any(|(_, value)| value.as_str().contains('\n'))
+        });
+        if self.login.is_none() && !breaks {
+            return None;
+        }
+        let mut context = given.cloned().unwrap_or_else(|| Vector::new(name("CONTEXT")));
+        if breaks {
+            keep_line_breaks(&mut context);
+        }
+        if let Some(login) = self.login {
+            context.set(name("SR_AUTH"), Text::ours(STANDARD.encode(login.expose_secret())));
+        }
+        Some(context)
     }
 
     /// All disks of the VM template, the first with the size that was asked for.
@@ -128,21 +149,31 @@ fn whole(text: Option<&str>) -> Option<u32> {
     text?.trim().parse().ok().filter(|number| *number > 0)
 }
 
-const MIME_LINE_CHARS: usize = 60;
-
-/// In lines, each with its end, as clients in the field expect it.
-fn mime(login: &SecretString) -> String {
-    let text = STANDARD.encode(login.expose_secret());
-    let mut lines = String::with_capacity(text.len() + text.len() / MIME_LINE_CHARS + 1);
-    for (at, character) in text.chars().enumerate() {
-        if at > 0 && at % MIME_LINE_CHARS == 0 {
-            lines.push('\n');
+/// OneFlow 7 puts a comma before every line break inside a vector. A script travels in the form that machines decode;
+/// of all other values only the last line breaks can be left out.
+fn keep_line_breaks(context: &mut Vector) {
+    let broken: Vec<(AttributeName, String)> = context
+        .pairs()
+        .iter()
+        .filter(|(_, value)| value.as_str().contains('\n'))
+        .map(|(name, value)| (name.clone(), value.as_str().to_owned()))
+        .collect();
+    for (own, value) in broken {
+        if own.as_str() == START_SCRIPT {
+            context.remove(START_SCRIPT);
+            context.set(name("START_SCRIPT_BASE64"), Text::ours(STANDARD.encode(value)));
+        } else {
+            let value = if own.as_str().ends_with("BASE64") {
+                value.split_whitespace().collect()
+            } else {
+                value.trim_end_matches('\n').to_owned()
+            };
+            context.set(own, Text::ours(value));
         }
-        lines.push(character);
     }
-    lines.push('\n');
-    lines
 }
+
+const START_SCRIPT: &str = "START_SCRIPT";
 
 #[cfg(test)]
 mod tests {
@@ -176,9 +207,19 @@ mod tests {
         base: &VmTemplate,
         login: Option<&str>,
     ) -> Result<Template, Refusal> {
+        made_for(Dialect::Six, settings, spec, base, login)
+    }
+
+    fn made_for(
+        dialect: Dialect,
+        settings: &ServerlessSettings,
+        spec: &Spec,
+        base: &VmTemplate,
+        login: Option<&str>,
+    ) -> Result<Template, Refusal> {
         let login = login.map(SecretString::from);
         let common = Common { settings, spec, service_template: 3, login: login.as_ref() };
-        common.contents(Role::Faas, &spec.faas, base)
+        common.contents((Role::Faas, dialect), &spec.faas, base)
     }
 
     #[test]
@@ -194,7 +235,7 @@ mod tests {
         let expected = "HOT_RESIZE=[CPU_HOT_ADD_ENABLED=\"YES\",\nMEMORY_HOT_ADD_ENABLED=\"YES\"]\n\
             MEMORY_RESIZE_MODE=\"BALLOONING\"\nDISK=[IMAGE=\"function-image\",\nSIZE=\"1025\"]\n\
             CPU=\"2\"\nVCPU=\"2\"\nMEMORY=\"133\"\nVCPU_MAX=\"4\"\nMEMORY_MAX=\"266\"\n\
-            CONTEXT=[NETWORK=\"YES\",\nKEY=\"$USER[KEY]\",\nSR_AUTH=\"Y29nbml0OmNvZ25pdHBhc3M=\n\"]\n\
+            CONTEXT=[NETWORK=\"YES\",\nKEY=\"$USER[KEY]\",\nSR_AUTH=\"Y29nbml0OmNvZ25pdHBhc3M=\"]\n\
             SCHED_RANK=\"ENERGY\"\nSCHED_REQUIREMENTS=\"FREE_CPU > 1\"\n\
             DEVICE_INFO=[GEOGRAPHIC_LOCATION=\"Madrid\",\nLATENCY_TO_PE=\"0.36\"]\nFLAVOURS=\"3\"";
         assert_eq!(text, expected);
@@ -259,9 +300,37 @@ mod tests {
     }
 
     #[test]
-    fn a_long_login_is_written_in_lines() {
-        let text = mime(&SecretString::from("u".repeat(50)));
-        let lines: Vec<usize> = text.lines().map(str::len).collect();
-        assert_eq!((lines, text.ends_with('\n')), (vec![60, 8], true));
+    fn no_line_break_goes_into_a_vector_of_oneflow_7() {
+        let login = format!("user:{}", "p".repeat(200));
+        let (settings, spec) = (ServerlessSettings::default(), spec("", ""));
+        let mut base = base(&[&[("IMAGE", "i")]]);
+        for login in [None, Some(login.as_str())] {
+            let plain = made_for(Dialect::Seven, &settings, &spec, &base, login).unwrap();
+            assert_eq!(plain.vectors("CONTEXT").count(), usize::from(login.is_some()));
+            assert!(!plain.to_json().unwrap().to_string().contains("\\n"));
+        }
+        base.template.remove("CONTEXT");
+        let script = "#!/bin/sh\necho \"$HOME\"\n";
+        let pairs = [
+            ("NETWORK", "YES"),
+            ("START_SCRIPT", script),
+            ("KEY", "ssh-rsa a\n"),
+            ("X_BASE64", "YQ\nYg==\n"),
+        ];
+        let pairs = pairs.map(|(key, value)| (name(key), Text::ours(value)));
+        base.template.push_vector(name("CONTEXT"), pairs.to_vec());
+        for login in [None, Some(login.as_str())] {
+            let made = made_for(Dialect::Seven, &settings, &spec, &base, login).unwrap();
+            let context = made.vectors("CONTEXT").next().unwrap();
+            assert_eq!(context.get("START_SCRIPT"), None);
+            assert_eq!(context.get("START_SCRIPT_BASE64"), Some(STANDARD.encode(script).as_str()));
+            assert_eq!((context.get("KEY"), context.get("NETWORK")), (Some("ssh-rsa a"), Some("YES")));
+            assert_eq!(context.get("X_BASE64"), Some("YQYg=="));
+            assert_eq!(context.get("SR_AUTH"), login.map(|login| STANDARD.encode(login)).as_deref());
+        }
+        let six = made(&settings, &spec, &base, Some(&login)).unwrap();
+        let context = six.vectors("CONTEXT").next().unwrap();
+        assert_eq!(context.get("START_SCRIPT"), Some(script), "OneFlow 6 keeps it");
+        assert_eq!(context.get("SR_AUTH"), Some(STANDARD.encode(&login).as_str()));
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn of(machine: &Machine) -> (RuntimeState, Option<String>) {
     };
     let why = match state {
         RuntimeState::Error => Some(error(machine)),
-        RuntimeState::Pending => said(machine, "SCHED_MESSAGE").map(str::to_owned),
+        RuntimeState::Pending => said(machine, "SCHED_MESSAGE").map(|text| waiting(machine, text)),
         RuntimeState::Running | RuntimeState::Updating => None,
     };
     (state, why)
@@ -96,6 +96,26 @@ fn error(machine: &Machine) -> String {
         None if machine.state == DONE => format!("VM {} was terminated", machine.id),
         None => NO_ERROR_TEXT.to_owned(),
     }
+}
+
+/// What the scheduler said, and what it does not say by itself.
+fn waiting(machine: &Machine, said: &str) -> String {
+    match machine.user_template.get("SCHED_REQUIREMENTS").filter(|text| asks_for_name(text)) {
+        Some(_) => format!("{said}; {NAME_ON_SEVEN}"),
+        None => said.to_owned(),
+    }
+}
+
+const NAME_ON_SEVEN: &str = "a requirement on the NAME of a host works with OpenNebula 6 and not with OpenNebula 7: \
+    there, ask for the ID of the host or for another attribute of it";
+
+/// Whether a requirement compares the attribute NAME, and not one whose name only ends like that.
+fn asks_for_name(requirements: &str) -> bool {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '/' | '.' | '-');
+    requirements.match_indices("NAME").any(|(at, word)| {
+        let after = requirements[at + word.len()..].trim_start();
+        !requirements[..at].ends_with(is_of_name) && after.starts_with(['=', '!'])
+    })
 }
 
 fn said<'a>(machine: &'a Machine, name: &str) -> Option<&'a str> {
@@ -186,6 +206,18 @@ mod tests {
         let mut waiting = machine(1, 0);
         waiting.user_template.set(AttributeName::of("SCHED_MESSAGE"), "no host");
         assert_eq!(of(&waiting), (Pending, Some("no host".into())));
+        let requirements = AttributeName::of("SCHED_REQUIREMENTS");
+        for (asked, explains) in [
+            ("NAME=\"x\"", true),
+            ("(FREE_CPU > 1) & !(NAME = x)", true),
+            ("HOSTNAME=\"x\"", false),
+            ("CLUSTER/NAME = x", false),
+            ("NAME_X = 1", false),
+        ] {
+            waiting.user_template.set(requirements.clone(), Text::ours(asked));
+            let why = of(&waiting).1.unwrap();
+            assert_eq!(why.contains("not with OpenNebula 7"), explains, "{asked}: {why}");
+        }
         waiting.user_template.set(AttributeName::of("ERROR"), "old");
         assert_eq!(of(&Machine { state: ACTIVE, lcm_state: 3, ..waiting }), (Running, None));
     }

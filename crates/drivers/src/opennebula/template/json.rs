@@ -32,6 +32,6 @@ impl Template {
 }
 
 fn string(name: &AttributeName, value: &Text, within: &AttributeName) -> Result<Value, Unwritable> {
-    value.fits_json().map_err(|why| unwritable(name, within, why))?;
+    value.fits_json(name != within).map_err(|why| unwritable(name, within, why))?;
     Ok(Value::String(value.as_str().to_owned()))
 }

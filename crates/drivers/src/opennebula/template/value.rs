@@ -32,8 +32,8 @@ pub enum Unfit {
     Dollar,
     #[error("it has a line that begins with APPEND, which OneFlow would obey; write it in another way")]
     Append,
-    #[error("it has a quote or a line break, which OneFlow 7 does not keep apart; take it out")]
-    Quote,
+    #[error("it has a line break, which OneFlow 7 turns into a comma; take it out")]
+    LineBreak,
     #[error("its name has other characters than capital letters, digits and underscores")]
     Name,
 }
@@ -80,11 +80,11 @@ impl Text {
         Ok(())
     }
 
-    /// OneFlow 7 makes text of it, and its first releases do that without a thought for quotes.
-    pub(super) fn fits_json(&self) -> Result<(), Unfit> {
+    /// OneFlow 7 makes text of it. Quotes arrive; a line break inside a vector becomes a comma and a line break.
+    pub(super) fn fits_json(&self, in_vector: bool) -> Result<(), Unfit> {
         self.fits_text()?;
-        if self.by == Author::User && self.value.contains(['"', '\n']) {
-            return Err(Unfit::Quote);
+        if in_vector && self.by == Author::User && self.value.contains('\n') {
+            return Err(Unfit::LineBreak);
         }
         Ok(())
     }

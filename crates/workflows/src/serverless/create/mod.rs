@@ -148,9 +148,16 @@ impl Params {
                 }
                 refusal
             })?;
-            contents.insert(role.as_str().to_owned(), common.contents(role, asked, &base)?);
+            contents
+                .insert(role.as_str().to_owned(), common.contents((role, chosen.dialect()), asked, &base)?);
         }
         Ok(contents)
+    }
+}
+
+impl ChosenRole {
+    fn dialect(&self) -> Dialect {
+        if self.seven { Dialect::Seven } else { Dialect::Six }
     }
 }
 
@@ -172,7 +179,7 @@ impl Chosen {
         let role = |role: &ChosenRole| TemplateRole {
             name: role.name.clone(),
             vm_template: Some(role.vm_template),
-            dialect: if role.seven { Dialect::Seven } else { Dialect::Six },
+            dialect: role.dialect(),
             cardinality: 1,
             parents: Vec::new(),
         };
