@@ -16,9 +16,9 @@ use crate::error::DriverError;
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// `oned` closes a connection that was idle for 15 s.
 const IDLE_MAX: Duration = Duration::from_secs(10);
-/// More than any `oned` takes.
 /// One for a read, one for a write, and one to spare.
 const CONNECTIONS_MIN: usize = 3;
+/// More than any `oned` takes.
 const CONNECTIONS_MAX: usize = 1024;
 
 /// A whole answer. It is not yet known to be a good one.
@@ -41,7 +41,8 @@ pub(super) enum Repeat {
 pub(super) struct Clients {
     kept: Client,
     fresh: Client,
-    /// How many reads and how many writes at a time.
+    /// How many calls at a time, and how many of them are reads and writes where reads keep their connections.
+    places: usize,
     reads: usize,
     writes: usize,
     timeout: Duration,
@@ -64,7 +65,8 @@ impl Clients {
         let builder = || client_builder(timeout).timeout(timeout);
         let kept = builder().pool_idle_timeout(IDLE_MAX).pool_max_idle_per_host(spare);
         let fresh = builder().pool_max_idle_per_host(0);
-        Ok(Clients { kept: system.client(kept)?, fresh: system.client(fresh)?, reads, writes, timeout })
+        let (kept, fresh) = (system.client(kept)?, system.client(fresh)?);
+        Ok(Clients { kept, fresh, places, reads, writes, timeout })
     }
 }
 
@@ -78,6 +80,12 @@ pub(super) struct Connections {
 impl Connections {
     pub(super) fn new(system: System, clients: Clients) -> Connections {
         let (reads, writes) = (Semaphore::new(clients.reads), Semaphore::new(clients.writes));
+        Connections { system, clients, reads, writes }
+    }
+
+    /// For a service that only gets calls with a connection of their own: all places are for them.
+    pub(super) fn never_kept(system: System, clients: Clients) -> Connections {
+        let (reads, writes) = (Semaphore::new(0), Semaphore::new(clients.places));
         Connections { system, clients, reads, writes }
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::recorded::{Exchange, Replay, cognit};
 
 fn document(body: &Value) -> Value {
-    json!({ "ID": "7", "UID": 2, "NAME": "x", "TEMPLATE": { "BODY": body } })
+    json!({ "ID": "7", "UID": 2, "NAME": "x", "TYPE": 100, "TEMPLATE": { "BODY": body } })
 }
 
 fn role(name: &str, dialect: Dialect) -> TemplateRole {
@@ -88,7 +88,7 @@ async fn a_role_says_by_its_members_which_dialect_it_is_in() {
         { "name": "D", "vm_template": null, "parents": null },
     ]);
     let pool = json!({ "DOCUMENT_POOL": { "DOCUMENT": document(&json!({ "roles": roles })) } });
-    let replay = Replay::with(vec![Exchange::made_up(200, pool.to_string())]).await;
+    let replay = Replay::with(vec![Exchange::of_documents(&pool)]).await;
     let found = replay.nebula.service_templates(&cognit()).await.unwrap().remove(0);
     let roles = found.roles.iter().map(|role| (role.vm_template, role.dialect, role.cardinality));
     let expected = [
@@ -102,6 +102,14 @@ async fn a_role_says_by_its_members_which_dialect_it_is_in() {
 }
 
 #[tokio::test]
+async fn a_template_that_cannot_be_read_hides_no_other() {
+    let good = document(&json!({ "roles": [{ "name": "FAAS", "vm_template": 0 }] }));
+    let pool = json!({ "DOCUMENT_POOL": { "DOCUMENT": [document(&json!(["not", "one"])), good] } });
+    let replay = Replay::with(vec![Exchange::of_documents(&pool)]).await;
+    assert_eq!(replay.nebula.service_templates(&cognit()).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
 async fn old_services_are_read() {
     let roles = json!([
         { "name": "A" },
@@ -109,8 +117,8 @@ async fn old_services_are_read() {
         { "name": "C", "nodes": null },
     ]);
     let body = json!({ "state": "9", "roles": roles, "start_time": "5" });
-    let one = json!({ "DOCUMENT": document(&body) }).to_string();
-    let replay = Replay::with(vec![Exchange::made_up(200, one)]).await;
+    let one = json!({ "DOCUMENT": document(&body) });
+    let replay = Replay::with(vec![Exchange::of_documents(&one)]).await;
     let service = replay.nebula.service(&cognit(), 7).await.unwrap();
     assert_eq!((service.id, service.uid, service.state_name()), (7, 2, "FAILED_SCALING"));
     assert!(service.has_failed());
@@ -121,10 +129,10 @@ async fn old_services_are_read() {
 
 #[tokio::test]
 async fn five_states_are_failures() {
-    let service = |state: i32| json!({ "DOCUMENT": document(&json!({ "state": state })) }).to_string();
+    let service = |state: i32| json!({ "DOCUMENT": document(&json!({ "state": state })) });
     let states = -1..17;
     let replay =
-        Replay::with(states.clone().map(|state| Exchange::made_up(200, service(state))).collect()).await;
+        Replay::with(states.clone().map(|state| Exchange::of_documents(&service(state))).collect()).await;
     let mut failed = Vec::new();
     for state in states {
         if replay.nebula.service(&cognit(), 7).await.unwrap().has_failed() {

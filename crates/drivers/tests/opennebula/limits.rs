@@ -69,9 +69,11 @@ async fn an_answer_to_another_question_is_none() {
 #[tokio::test]
 async fn json_is_read_within_limits_too() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    for body in ["", "{}", "[]", "null", "<html/>", "{\"DOCUMENT_POOL\":7}", deep.as_str()] {
-        let replay = Replay::with(vec![Exchange::made_up(200, body)]).await;
-        let error = replay.nebula.services(&cognit()).await.unwrap_err();
+    for body in ["", "{}", "[]", "null", "<html/>", "{\"state\":{}}", deep.as_str()] {
+        let xml = "<DOCUMENT><ID>1</ID><UID>2</UID><GID>1</GID><TYPE>100</TYPE><TEMPLATE><BODY><![CDATA[";
+        let document = Exchange::answer(&format!("{xml}{body}]]></BODY></TEMPLATE></DOCUMENT>"));
+        let replay = Replay::with(vec![document]).await;
+        let error = replay.nebula.service(&cognit(), 1).await.unwrap_err();
         assert!(matches!(error, NebulaError::Broken { service: "oneflow", .. }), "{error:?}");
     }
 }

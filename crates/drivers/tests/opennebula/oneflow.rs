@@ -1,12 +1,15 @@
-//! Every call to `OneFlow` that was recorded: we ask the same, and understand the answer.
+//! Every call to `OneFlow` that was recorded: we ask the same, or read from `oned` what it keeps there.
 
 use std::collections::BTreeMap;
 
-use drivers::opennebula::{Attribute, AttributeName, Dialect, Service, ServiceTemplate, Template, Text};
+use drivers::opennebula::{
+    Attribute, AttributeName, Dialect, Service, ServiceTemplate, Template, Text, Whose,
+};
 use serde_json::{Value, json};
 
 use crate::grammar::{Parsed, parse};
-use crate::recorded::{Asked, Exchange, Replay, cognit, oneadmin};
+use crate::recorded::{Asked, Exchange, Replay, cognit};
+use crate::wire::Call;
 
 /// The same request line, the same user and, as JSON, the same body.
 #[track_caller]
@@ -19,18 +22,25 @@ fn check_request(asked: &Asked, recorded: &Exchange) {
 }
 
 async fn templates() -> Vec<ServiceTemplate> {
-    let replay = Replay::of(&["service_templates"]).await;
+    let replay = Replay::with(vec![Exchange::stored("service_templates")]).await;
     let templates = replay.nebula.service_templates(&cognit()).await.unwrap();
-    check_request(&replay.asked()[0], &Exchange::named("service_templates"));
+    check_question(&replay, "one.documentpool.info", &["-2", "-1", "-1", "101"]);
     templates
 }
 
 async fn read(name: &str, id: i32) -> Service {
-    let replay = Replay::of(&[name]).await;
-    let who = if name == "service_running" { oneadmin() } else { cognit() };
-    let service = replay.nebula.service(&who, id).await.unwrap();
-    check_request(&replay.asked()[0], &Exchange::named(name));
+    let replay = Replay::with(vec![Exchange::stored(name)]).await;
+    let service = replay.nebula.service(&cognit(), id).await.unwrap();
+    check_question(&replay, "one.document.info", &[&id.to_string(), "0"]);
     service
+}
+
+/// `oned` was asked, in the name of the caller.
+#[track_caller]
+fn check_question(replay: &Replay, method: &str, params: &[&str]) {
+    let call = Call::read(&replay.asked()[0].body);
+    let values: Vec<&str> = call.params.iter().map(|(_, value)| value.as_str()).collect();
+    assert_eq!((call.method.as_str(), values[0], &values[1..]), (method, "cognit:cognitpass", params));
 }
 
 #[tokio::test]
@@ -68,12 +78,34 @@ async fn it_reads_services() {
 
 #[tokio::test]
 async fn it_lists_services_also_when_there_are_none() {
-    let replay = Replay::of(&["no_services"]).await;
-    let recorded = Exchange::named("no_services");
-    let who =
-        drivers::opennebula::Credentials::from_basic(recorded.asked.authorization.as_ref().unwrap()).unwrap();
-    assert_eq!(replay.nebula.services(&who).await.unwrap(), []);
-    check_request(&replay.asked()[0], &recorded);
+    let replay = Replay::with(vec![Exchange::stored("no_services")]).await;
+    assert_eq!(replay.nebula.services(&cognit(), Whose::Mine, None).await.unwrap(), []);
+    check_question(&replay, "one.documentpool.info", &["-3", "0", "-200", "100"]);
+}
+
+/// A page of services with these ids.
+fn page(ids: impl Iterator<Item = i32>) -> Exchange {
+    let service = |id| json!({ "ID": id, "TYPE": 100, "TEMPLATE": { "BODY": { "state": 2 } } });
+    let documents: Vec<Value> = ids.map(service).collect();
+    Exchange::of_documents(&json!({ "DOCUMENT_POOL": { "DOCUMENT": documents } }))
+}
+
+#[tokio::test]
+async fn services_are_read_in_pages_and_not_beyond_what_is_wanted() {
+    let ids = async |pages: Vec<Exchange>, after: Option<i32>| {
+        let calls = pages.len();
+        let replay = Replay::with(pages).await;
+        let found = replay.nebula.services(&cognit(), Whose::All, after).await.unwrap();
+        assert_eq!(replay.asked().len(), calls, "{after:?}");
+        found.iter().map(|service| service.id).collect::<Vec<_>>()
+    };
+    let newest_first = || vec![page((801..=1000).rev()), page((700..=850).rev())];
+    assert_eq!(ids(newest_first(), None).await, (700..=1000).rev().collect::<Vec<_>>());
+    assert_eq!(ids(newest_first(), Some(750)).await, (751..=1000).rev().collect::<Vec<_>>());
+    let first = || vec![page((801..=1000).rev())];
+    assert_eq!(ids(first(), Some(998)).await, [1000, 999]);
+    // `oned` can be configured to begin with the oldest.
+    assert_eq!(ids(vec![page(1..=200), page(151..=300)], Some(298)).await, [300, 299]);
 }
 
 #[tokio::test]

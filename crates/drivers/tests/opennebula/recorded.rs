@@ -11,6 +11,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, body};
 use drivers::opennebula::{Credentials, OpenNebula, Options};
+use serde_json::Value;
 use tokio::net::TcpListener;
 
 /// One request and its answer.
@@ -52,6 +53,24 @@ impl Exchange {
         }
     }
 
+    /// What `oned` answers about the documents that a recorded answer of `OneFlow` shows: the same, in XML.
+    pub(crate) fn stored(name: &str) -> Exchange {
+        Exchange::of_documents(&serde_json::from_str(&Exchange::named(name).response).unwrap())
+    }
+
+    /// The same for documents of our own.
+    pub(crate) fn of_documents(shown: &Value) -> Exchange {
+        let Some(pool) = shown.get("DOCUMENT_POOL") else {
+            return Exchange::answer(&document_xml(&shown["DOCUMENT"]));
+        };
+        let documents: String = match &pool["DOCUMENT"] {
+            Value::Null => String::new(),
+            Value::Array(documents) => documents.iter().map(document_xml).collect(),
+            one => document_xml(one),
+        };
+        Exchange::answer(&format!("<DOCUMENT_POOL>{documents}</DOCUMENT_POOL>"))
+    }
+
     /// An answer of our own.
     pub(crate) fn made_up(status: u16, response: impl Into<String>) -> Exchange {
         let none = String::new();
@@ -72,6 +91,16 @@ impl Exchange {
             ),
         )
     }
+}
+
+fn document_xml(document: &Value) -> String {
+    let element = |name: &str| {
+        let value = document.get(name).map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+        format!("<{name}>{}</{name}>", value.unwrap_or_else(|| "1".to_owned()))
+    };
+    let head: String = ["ID", "UID", "GID", "UNAME", "GNAME", "NAME", "TYPE"].map(element).concat();
+    let body = &document["TEMPLATE"]["BODY"];
+    format!("<DOCUMENT>{head}<TEMPLATE><BODY><![CDATA[{body}]]></BODY></TEMPLATE></DOCUMENT>")
 }
 
 /// A driver whose far side answers from a list, one by one, and remembers what it was asked.

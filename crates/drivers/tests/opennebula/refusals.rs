@@ -89,7 +89,7 @@ async fn faults_are_no_refusals() {
 
 #[tokio::test]
 async fn oneflow_swaps_two_codes_and_we_swap_them_back() {
-    let read = async |n: OpenNebula, who: Credentials| n.service(&who, 1).await;
+    let read = async |n: OpenNebula, who: Credentials| n.delete_service(&who, 1).await;
     let error = refused(Exchange::named("flow_wrong_password"), read).await;
     check(&error, "oneflow", Refusal::Authentication, "Invalid credentials");
     let error = refused(Exchange::named("service_of_another_user"), read).await;
@@ -103,7 +103,7 @@ async fn oneflow_swaps_two_codes_and_we_swap_them_back() {
 
 #[tokio::test]
 async fn oneflow_says_what_is_missing_and_what_is_in_the_wrong_state() {
-    let read = async |n: OpenNebula, who: Credentials| n.service(&who, 1).await;
+    let read = async |n: OpenNebula, who: Credentials| n.delete_service(&who, 1).await;
     let error = refused(Exchange::named("missing_service"), read).await;
     check(&error, "oneflow", Refusal::NotFound, "[one.document.info] Error getting document [999999].");
     let error = refused(Exchange::named("service_of_another_kind"), read).await;
@@ -122,29 +122,43 @@ async fn oneflow_says_what_is_missing_and_what_is_in_the_wrong_state() {
 }
 
 #[tokio::test]
-async fn newer_releases_complain_in_json() {
+async fn a_document_of_another_kind_is_no_service() {
     let read = async |n: OpenNebula, who: Credentials| n.service(&who, 1).await;
+    assert!(refused(Exchange::named("document"), read).await.is(Refusal::NotFound));
+    assert!(refused(Exchange::named("missing_document"), read).await.is(Refusal::NotFound));
+    assert!(refused(Exchange::named("document_of_another_user"), read).await.is(Refusal::Authorization));
+    assert!(refused(Exchange::named("wrong_password"), read).await.is(Refusal::Authentication));
+}
+
+#[tokio::test]
+async fn newer_releases_complain_in_json() {
+    let read = async |n: OpenNebula, who: Credentials| n.delete_service(&who, 1).await;
     let said = r#"{"message":"zone disabled","reason":"x"}"#;
     let error = refused(Exchange::made_up(500, said), read).await;
     assert_eq!(error, NebulaError::Electing { service: "oneflow", message: "zone disabled".to_owned() });
     let error = refused(Exchange::made_up(400, r#"{"message":"no roles"}"#), read).await;
     check(&error, "oneflow", Refusal::Api, "no roles");
+    // The web server of OneFlow 6 says this, and OneFlow has never seen the request.
+    let error = refused(Exchange::made_up(400, "Bad Request"), read).await;
+    assert!(matches!(error, NebulaError::Broken { service: "oneflow", .. }), "{error:?}");
 }
 
 #[tokio::test]
 async fn a_oneflow_that_does_not_reach_oned_is_no_refusal() {
     let said = "Failed to open TCP connection to localhost:2633 (Connection refused - connect(2))";
-    let error = refused(Exchange::made_up(500, said), async |n, who| n.service(&who, 1).await).await;
+    let error = refused(Exchange::made_up(500, said), async |n, who| n.delete_service(&who, 1).await).await;
     assert!(matches!(error, NebulaError::Broken { service: "oneflow", .. }), "{error:?}");
     assert!(error.may_heal() && error.to_string().contains(said), "{error}");
 }
 
 #[tokio::test]
 async fn a_page_for_people_is_not_quoted() {
-    let error = refused(Exchange::named("page_for_people"), async |n, who| n.service(&who, 1).await).await;
+    let error =
+        refused(Exchange::named("page_for_people"), async |n, who| n.delete_service(&who, 1).await).await;
     let NebulaError::Broken { service: "oneflow", cause } = &error else { panic!("{error:?}") };
     assert!(cause.contains("500") && !cause.contains("DOCTYPE"), "{cause}");
-    let error = refused(Exchange::made_up(502, "bad gateway"), async |n, who| n.service(&who, 1).await).await;
+    let error =
+        refused(Exchange::made_up(502, "bad gateway"), async |n, who| n.delete_service(&who, 1).await).await;
     assert!(matches!(error, NebulaError::Broken { .. }), "{error:?}");
 }
 
@@ -167,7 +181,7 @@ async fn a_template_that_is_gone_makes_no_service() {
 
 #[tokio::test]
 async fn words_of_a_user_that_oneflow_would_expand_go_nowhere() {
-    let mut replay = Replay::of(&["service_templates"]).await;
+    let mut replay = Replay::with(vec![Exchange::stored("service_templates")]).await;
     let mut templates = replay.nebula.service_templates(&cognit()).await.unwrap();
     templates.retain(|template| template.name == "Function");
     replay = Replay::of(&[]).await;

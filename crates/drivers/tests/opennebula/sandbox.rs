@@ -97,7 +97,14 @@ async fn live(release: &str, name: &str) {
     let made = nebula.instantiate(&cognit(), &template, "sr-1-token", &contents).await.unwrap();
     assert_eq!(made.name, "sr-1-token");
     let service = house.running(made.id).await;
-    assert!(nebula.services(&cognit()).await.unwrap().iter().any(|found| found.name == "sr-1-token"));
+    assert!(
+        nebula
+            .services(&cognit(), Whose::Mine, None)
+            .await
+            .unwrap()
+            .iter()
+            .any(|found| found.name == "sr-1-token")
+    );
 
     let ids: Vec<i32> = service.roles.iter().flat_map(|role| role.nodes.clone()).collect();
     assert_eq!(ids.len(), template.roles.len());

@@ -42,14 +42,14 @@ async fn logs_and_errors_say_who_and_what_but_no_password() {
 
     let who = Credentials::new("quiet", SecretString::from("hush-hush")).unwrap();
     let replay = Replay::with(vec![
-        Exchange::named("service_templates"),
+        Exchange::stored("service_templates"),
         Exchange::named("instantiate"),
         Exchange::answer("hush-token"),
         Exchange::named("amend_machine"),
         Exchange::named("machine"),
         Exchange::named("wrong_password"),
         Exchange::named("flow_wrong_password"),
-        Exchange::made_up(200, "hush-hush {"),
+        Exchange::made_up(201, "hush-hush {"),
     ])
     .await;
     let templates = replay.nebula.service_templates(&who).await.unwrap();
@@ -63,8 +63,8 @@ async fn logs_and_errors_say_who_and_what_but_no_password() {
     replay.nebula.amend_machine(&who, 25, &contents["FAAS"]).await.unwrap();
     let machine = replay.nebula.machine(&cognit(), 22).await.unwrap();
     let wrong = replay.nebula.version(&who).await.unwrap_err();
-    let wrong_too = replay.nebula.services(&who).await.unwrap_err();
-    let broken = replay.nebula.services(&who).await.unwrap_err();
+    let wrong_too = replay.nebula.delete_service(&who, 1).await.unwrap_err();
+    let broken = replay.nebula.instantiate(&who, template, "sr-1", &contents).await.unwrap_err();
 
     let told = String::from_utf8(told.0.lock().unwrap().clone()).unwrap();
     assert!(told.contains("asks for a login token, for quiet"), "{told}");

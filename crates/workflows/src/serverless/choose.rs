@@ -1,6 +1,6 @@
 //! Which service template stands for the flavours that somebody asks for.
 
-use drivers::opennebula::{Credentials, ServiceTemplate, User};
+use drivers::opennebula::{Credentials, NebulaError, Refusal as Kind, ServiceTemplate, User};
 
 use super::function::Role;
 use super::json::{Json, Members};
@@ -16,10 +16,7 @@ pub(super) async fn choose(
     spec: &Spec,
 ) -> Result<ServiceTemplate, Refusal> {
     let nebula = &serverless.nebula;
-    let templates = nebula
-        .service_templates(credentials)
-        .await
-        .map_err(|error| Refusal::of("Failed to get list of service templates", &error))?;
+    let templates = nebula.service_templates(credentials).await.map_err(|error| unlisted(&error))?;
     if templates.is_empty() {
         let error = "User requesting Serverless Runtime creation has no flow templates available for use";
         return Err(Refusal::new(403, error, ""));
@@ -35,6 +32,15 @@ pub(super) async fn choose(
     };
     check_roles(&chosen, spec)?;
     Ok(chosen)
+}
+
+/// Callers know what OneFlow says to a wrong password, and `oned` has other words.
+fn unlisted(error: &NebulaError) -> Refusal {
+    let refusal = Refusal::of("Failed to get list of service templates", error);
+    if error.is(Kind::Authentication) {
+        return Refusal { message: "Invalid credentials".into(), ..refusal };
+    }
+    refusal
 }
 
 /// By the mapping where there is one, else by name. Never empty.

@@ -30,7 +30,7 @@ impl Common<'_> {
         &self,
         (role, dialect): (Role, Dialect),
         asked: &Asked,
-        base: &VmTemplate,
+        (base, image_size): (&VmTemplate, Option<u32>),
     ) -> Result<Template, Refusal> {
         let settings = self.settings;
         let base = &base.template;
@@ -39,7 +39,7 @@ impl Common<'_> {
         let hot = vec![(name("CPU_HOT_ADD_ENABLED"), yes()), (name("MEMORY_HOT_ADD_ENABLED"), yes())];
         made.push_vector(name("HOT_RESIZE"), hot);
         made.set(name("MEMORY_RESIZE_MODE"), Text::ours(settings.resize_mode.as_str()));
-        self.add_disks(&mut made, role, asked, base)?;
+        self.add_disks(&mut made, role, asked, (base, image_size))?;
         let cpu = asked.cpu.or_else(|| whole(base.get("VCPU"))).unwrap_or(settings.cpu_default);
         let memory = asked.memory.or_else(|| whole(base.get("MEMORY"))).unwrap_or(settings.memory_default);
         let amounts = [
@@ -85,14 +85,24 @@ impl Common<'_> {
         made: &mut Template,
         role: Role,
         asked: &Asked,
-        base: &Template,
+        (base, image_size): (&Template, Option<u32>),
     ) -> Result<(), Refusal> {
         let mut disks: Vec<Vector> = base.vectors("DISK").cloned().collect();
         let Some(first) = disks.first_mut() else {
             let error = format!("VM Template for Function {} has no disk", role.as_str());
             return Err(Refusal::new(422, error, "give the VM template a DISK, or ask for another flavour"));
         };
-        let size = asked.disk_size.or_else(|| whole(first.get("SIZE"))).unwrap_or(self.settings.disk_default);
+        let least = image_size.unwrap_or_default();
+        if let Some(size) = asked.disk_size.filter(|size| *size < least) {
+            let role = role.as_str();
+            let message = format!(
+                "The property '#/SERVERLESS_RUNTIME/{role}/DISK_SIZE' is {size}, and the image of the disk has {least} MB: \
+                 give at least {least}, or leave it out"
+            );
+            return Err(Refusal::new(422, "Failed to create Serverless Runtime Service", message));
+        }
+        let default = || self.settings.disk_default.max(least);
+        let size = asked.disk_size.or_else(|| whole(first.get("SIZE"))).unwrap_or_else(default);
         first.set(name("SIZE"), Text::ours(size.to_string()));
         for disk in disks {
             made.push(disk);
@@ -219,7 +229,7 @@ mod tests {
     ) -> Result<Template, Refusal> {
         let login = login.map(SecretString::from);
         let common = Common { settings, spec, service_template: 3, login: login.as_ref() };
-        common.contents((Role::Faas, dialect), &spec.faas, base)
+        common.contents((Role::Faas, dialect), &spec.faas, (base, Some(1000)))
     }
 
     #[test]
@@ -265,6 +275,18 @@ mod tests {
         let made = made(&ServerlessSettings::default(), &spec, &base, None).unwrap();
         let sizes: Vec<_> = made.vectors("DISK").map(|disk| (disk.get("IMAGE"), disk.get("SIZE"))).collect();
         assert_eq!(sizes, [(Some("a"), Some("2048")), (Some("b"), Some("77"))]);
+    }
+
+    #[test]
+    fn no_disk_is_smaller_than_its_image() {
+        let (settings, base) = (ServerlessSettings::default(), base(&[&[("IMAGE", "a")]]));
+        let small = ServerlessSettings { disk_default: 10, ..settings.clone() };
+        let made_plain = made(&small, &spec("", ""), &base, None).unwrap();
+        assert_eq!(made_plain.vectors("DISK").next().unwrap().get("SIZE"), Some("1000"));
+        assert!(made(&settings, &spec(r#","DISK_SIZE":1000"#, ""), &base, None).is_ok());
+        let refusal = made(&settings, &spec(r#","DISK_SIZE":999"#, ""), &base, None).unwrap_err();
+        let message = refusal.message.as_str().unwrap();
+        assert!(refusal.status == 422 && message.contains("FAAS/DISK_SIZE' is 999"), "{refusal:?}");
     }
 
     #[test]

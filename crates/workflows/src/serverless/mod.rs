@@ -10,6 +10,7 @@ pub mod delete;
 pub mod errand;
 mod function;
 pub mod json;
+mod limit;
 mod marks;
 pub mod orphans;
 pub mod refusal;

@@ -35,12 +35,12 @@ pub struct Orphan {
     /// Why it is reported and never cleaned. So it is until [`Orphan::check`] has found who made it.
     pub doubt: Option<String>,
     document: i32,
-    service: Option<i32>,
+    services: BTreeSet<i32>,
     machines: BTreeSet<i32>,
     /// Whose document it is, or whose service where there is no document.
     owner: i32,
-    /// The tenant of the operations of that user. Not known of a service.
-    tenant: Option<String>,
+    /// The tenant of the operations of that user.
+    tenant: String,
     token: String,
     seal: Option<Sealed>,
 }
@@ -90,14 +90,12 @@ pub async fn find(
     is_held: impl Fn(&Orphan) -> bool,
 ) -> Result<Vec<Orphan>, NebulaError> {
     // The services first: one that is made in between has a document that is read later.
-    let services = nebula.services(admin).await?;
+    let services = nebula.services(admin, Whose::All, None).await?;
     let documents = nebula.documents(admin, Whose::All, RUNTIME_DOCUMENT, None).await?;
     let documents: BTreeMap<i32, Document> =
         documents.into_iter().map(|document| (document.id, document)).collect();
-    let by_name: BTreeMap<&str, &Service> =
-        services.iter().map(|service| (service.name.as_str(), service)).collect();
     let of_services = services.iter().filter_map(|service| of_service(service, &documents, now));
-    let of_documents = documents.values().filter_map(|document| of_document(document, &by_name, now));
+    let of_documents = documents.values().filter_map(|document| of_document(document, &services, now));
     let mut orphans = Vec::new();
     for orphan in of_services.chain(of_documents) {
         let is_old = orphan.age >= older_than && !is_held(&orphan);
@@ -116,8 +114,8 @@ async fn is_alone(
     orphan: &Orphan,
     seen: &BTreeMap<i32, Document>,
 ) -> Result<bool, NebulaError> {
-    let asked = match (orphan.kind, orphan.service) {
-        (OrphanKind::Deserted, Some(service)) => nebula.service(admin, service).await.map(drop),
+    let asked = match (orphan.kind, orphan.services.first()) {
+        (OrphanKind::Deserted, Some(service)) => nebula.service(admin, *service).await.map(drop),
         _ if seen.contains_key(&orphan.document) => return Ok(true),
         _ => nebula.document(admin, orphan.document).await.map(drop),
     };
@@ -147,14 +145,15 @@ fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Times
         id: service.id,
         name: service.name.clone(),
         why,
-        service: Some(service.id),
+        services: BTreeSet::from([service.id]),
         machines,
         owner: service.uid,
+        tenant: Errand::tenant(&service.uname),
         ..bare(id, token, now)?
     })
 }
 
-fn of_document(document: &Document, services: &BTreeMap<&str, &Service>, now: Timestamp) -> Option<Orphan> {
+fn of_document(document: &Document, services: &[Service], now: Timestamp) -> Option<Orphan> {
     let token = marks::token(document)?;
     let stored = Runtime::stored(document).ok();
     let service = stored.as_ref().and_then(Runtime::service_id);
@@ -163,23 +162,23 @@ fn of_document(document: &Document, services: &BTreeMap<&str, &Service>, now: Ti
             (OrphanKind::Deleting, "its removal was begun and did not end".to_owned())
         }
         None => (OrphanKind::Document, "its runtime was never made to the end".to_owned()),
-        Some(service) if !services.values().any(|known| known.id == service) => {
+        Some(service) if !services.iter().any(|known| known.id == service) => {
             (OrphanKind::Deserted, format!("its service {service} is gone"))
         }
         Some(_) => return None,
     };
-    let named = services.get(marks::service_name(document.id, token).as_str());
-    let named = named.filter(|service| service.uid == document.uid);
+    let name = marks::service_name(document.id, token);
+    let named = services.iter().filter(|service| service.uid == document.uid && service.name == name);
     let machines = stored.iter().flat_map(|stored| stored.roles().filter_map(|role| stored.vm_id(role)));
     Some(Orphan {
         kind,
         id: document.id,
         name: document.name.clone(),
         why,
-        service: service.or_else(|| named.map(|service| service.id)),
+        services: service.into_iter().chain(named.map(|service| service.id)).collect(),
         machines: machines.collect(),
         owner: document.uid,
-        tenant: Some(Errand::tenant(&document.uname)),
+        tenant: Errand::tenant(&document.uname),
         seal: marks::seal(document),
         ..bare(document.id, token, now)?
     })
@@ -196,11 +195,11 @@ fn bare(document: i32, token: &str, now: Timestamp) -> Option<Orphan> {
         operation: marks::operation(token)?.to_owned(),
         resource: Errand::resource(document),
         document,
-        service: None,
+        services: BTreeSet::new(),
         machines: BTreeSet::new(),
         doubt: Some("its operation was not looked up".to_owned()),
         owner: -1,
-        tenant: None,
+        tenant: String::new(),
         token: token.to_owned(),
         seal: None,
     })
@@ -221,20 +220,17 @@ impl Orphan {
         let Some(maker) = maker.filter(|maker| maker.workflow == CREATE) else {
             return Some("its operation is not known here");
         };
-        let says = |name: &str, id: i32| match &maker.state[name] {
-            Value::Null => true,
-            known => known.as_i64() == Some(id.into()),
-        };
-        if !says("document", self.document) {
+        let document = &maker.state["document"];
+        if !document.is_null() && document.as_i64() != Some(self.document.into()) {
             return Some("its operation made another document");
         }
-        if self.kind == OrphanKind::Service {
-            // A service has no seal, and is made only once the operation knows its document.
-            let is_its = !maker.state["document"].is_null() && says("service", self.id);
-            return (!is_its).then_some("its operation made another service");
-        }
-        if self.tenant.as_ref() != Some(&maker.tenant) {
+        if self.tenant != maker.tenant {
             return Some("its operation was of another user");
+        }
+        if self.kind == OrphanKind::Service {
+            // A service has no seal. It is made only once the operation knows its document, and more than once where
+            // OneFlow carried out a call so late that it was made again.
+            return document.is_null().then_some("its operation made no service");
         }
         let token = self.seal.as_ref().and_then(opened);
         let is_sealed = token.is_some_and(|token| token.expose_secret() == self.token);
@@ -276,13 +272,8 @@ async fn clean_one(removal: &Removal<'_>, orphan: &Orphan) -> Result<Progress, N
         return Ok(Progress::Waits("it was made to the end in the meantime".to_owned()));
     }
     let mut machines = orphan.machines.clone();
-    let progress = match orphan.service {
-        Some(service) => {
-            machines.extend(removal.machines(service).await?);
-            removal.press(service, &mut machines, false).await?
-        }
-        None => removal.terminate(&machines, false).await?,
-    };
+    machines.extend(removal.machines(&orphan.services).await?);
+    let progress = removal.press(&orphan.services, &mut machines, false).await?;
     if orphan.kind == OrphanKind::Service || progress != Progress::Gone {
         return Ok(progress);
     }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use drivers::opennebula::{Action, Credentials, Machine, NebulaError, OpenNebula, Refusal as Kind};
+use drivers::opennebula::{
+    Action, Credentials, Machine, NebulaError, OpenNebula, Refusal as Kind, Whose as Listed,
+};
 
 use super::state::DONE;
 
@@ -51,8 +53,29 @@ const UNDEPLOYING: i32 = 3;
 const UNDEPLOYING_NETS: i32 = 12;
 
 impl Removal<'_> {
-    /// The machines that a service has, or that say that they belong to it.
-    pub(super) async fn machines(&self, service: i32) -> Result<BTreeSet<i32>, NebulaError> {
+    /// The services of this name that were made after their document. There are several where OneFlow carried out a call
+    /// so late that it was made again.
+    pub(super) async fn named(&self, document: i32, name: &str) -> Result<BTreeSet<i32>, NebulaError> {
+        let listed = match self.whose {
+            Whose::Made => Listed::Mine,
+            Whose::OwnedBy(_) => Listed::All,
+        };
+        let newer = self.nebula.services(self.credentials, listed, Some(document)).await?;
+        let ours =
+            newer.into_iter().filter(|service| service.name == name && self.whose.includes(service.uid));
+        Ok(ours.map(|service| service.id).collect())
+    }
+
+    /// The machines that services have, or that say that they belong to them.
+    pub(super) async fn machines(&self, services: &BTreeSet<i32>) -> Result<BTreeSet<i32>, NebulaError> {
+        let mut machines = BTreeSet::new();
+        for service in services {
+            machines.extend(self.machines_of(*service).await?);
+        }
+        Ok(machines)
+    }
+
+    async fn machines_of(&self, service: i32) -> Result<BTreeSet<i32>, NebulaError> {
         let found = match self.nebula.service(self.credentials, service).await {
             Ok(service) if self.whose.includes(service.uid) => {
                 service.roles.into_iter().flat_map(|role| role.nodes).collect()
@@ -72,7 +95,7 @@ impl Removal<'_> {
     }
 
     /// Asks OneFlow to remove a service, unless it is at it. `urgent` asks again all the same.
-    pub(super) async fn undeploy(&self, service: i32, urgent: bool) -> Result<Progress, NebulaError> {
+    async fn undeploy(&self, service: i32, urgent: bool) -> Result<Progress, NebulaError> {
         let (nebula, credentials) = (self.nebula, self.credentials);
         let seen = match nebula.service(credentials, service).await {
             Ok(seen) if self.whose.includes(seen.uid) => seen,
@@ -124,18 +147,35 @@ impl Removal<'_> {
         machine.state != DONE && self.whose.includes_machine(machine)
     }
 
-    /// One step towards the end of a service and its machines.
+    /// One step towards the end of services and their machines.
     pub(super) async fn press(
         &self,
-        service: i32,
+        services: &BTreeSet<i32>,
         machines: &mut BTreeSet<i32>,
         urgent: bool,
     ) -> Result<Progress, NebulaError> {
-        if let waits @ Progress::Waits(_) = self.undeploy(service, urgent).await? {
+        if let waits @ Progress::Waits(_) = self.undeploy_all(services, urgent).await? {
             return Ok(waits);
         }
-        machines.extend(self.stragglers(service).await?);
+        for service in services {
+            machines.extend(self.stragglers(*service).await?);
+        }
         self.terminate(machines, urgent).await
+    }
+
+    /// Asks OneFlow to remove all of them, and waits for the last one.
+    pub(super) async fn undeploy_all(
+        &self,
+        services: &BTreeSet<i32>,
+        urgent: bool,
+    ) -> Result<Progress, NebulaError> {
+        let mut progress = Progress::Gone;
+        for service in services {
+            if let waits @ Progress::Waits(_) = self.undeploy(*service, urgent).await? {
+                progress = waits;
+            }
+        }
+        Ok(progress)
     }
 }
 

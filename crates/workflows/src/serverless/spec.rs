@@ -70,7 +70,8 @@ impl Spec {
         {
             return Err(wrong_type(&format!("{ROOT}/DEVICE_INFO/LATENCY_TO_PE"), latency.kind(), "number"));
         }
-        let name = name.filter(|name| !name.is_empty());
+        // OpenNebula takes blanks away from the ends of some names, and not the same ones in every release.
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         Ok(Spec { name, body, faas, daas })
     }
 
@@ -293,6 +294,13 @@ mod tests {
         let spec = of(text).unwrap();
         let saved = serde_json::to_value(&spec).unwrap();
         assert_eq!(serde_json::from_value::<Spec>(saved).unwrap(), spec);
+    }
+
+    #[test]
+    fn blanks_at_the_ends_of_a_name_do_not_count() {
+        let name = |name: &str| of(&format!(r#"{{"NAME":"{name}","FAAS":{{"FLAVOUR":"F"}}}}"#)).unwrap().name;
+        assert_eq!(name("  two words  ").as_deref(), Some("two words"));
+        assert_eq!(name("   "), None);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod runtime_trial;
 mod serverless;
 mod serverless_delete;
 mod serverless_hostile;
+mod serverless_late;
 mod serverless_site;
 mod serverless_trial;
 mod serverless_update;

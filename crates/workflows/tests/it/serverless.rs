@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base64::Engine as _;
+use drivers::opennebula::{AttributeName, Template, Text};
 use serde_json::{Value, json};
 use testing::trial;
 use workflows::serverless::json::Json;
@@ -49,6 +50,19 @@ async fn a_runtime_is_answered_as_pending_with_its_address_and_runs_soon() {
     let seen = site.until(id, "RUNNING").await;
     assert_eq!((&seen["SERVICE_ID"], &seen["FAAS"]["VM_ID"]), (&made["SERVICE_ID"], &faas["VM_ID"]));
     assert_eq!(site.kinds().await, ["document", "service", "vm"]);
+}
+
+#[tokio::test]
+async fn a_name_with_blanks_is_the_same_whoever_says_it() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let asked = json!({"NAME": "  two words ", "FAAS": {"FLAVOUR": "Function"}});
+    let made = succeeded(&site.create(&house, asked).await.unwrap());
+    let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
+    assert_eq!(
+        (made["NAME"].as_str(), site.read(id).await.unwrap().name),
+        (Some("two words"), "two words".into())
+    );
 }
 
 #[tokio::test]
@@ -181,6 +195,21 @@ async fn what_cannot_be_made_is_refused_before_anything_is_made() {
         (faas("MissingVMT"), 500, "Failed to read VM Template for Function FAAS"),
         (faas("NoDisk"), 422, "VM Template for Function FAAS has no disk"),
         (
+            json!({"NAME": "a<b", "FAAS": {"FLAVOUR": "Function"}}),
+            400,
+            "Invalid Serverless Runtime specification",
+        ),
+        (
+            json!({"NAME": "a&b", "FAAS": {"FLAVOUR": "Function"}}),
+            400,
+            "Invalid Serverless Runtime specification",
+        ),
+        (
+            json!({"NAME": "a]]>b", "FAAS": {"FLAVOUR": "Function"}}),
+            400,
+            "Invalid Serverless Runtime specification",
+        ),
+        (
             json!({"FAAS": {"FLAVOUR": "Function"}, "SCHEDULING": {"POLICY": "a\\"}}),
             400,
             "Invalid Serverless Runtime specification",
@@ -243,6 +272,47 @@ async fn a_machine_acts_with_what_the_settings_allow() {
                 assert_eq!(site.serverless().nebula.user(&login).await.unwrap().name, "cognit");
             }
         }
+    }
+}
+
+/// A service template of `OpenNebula` 7 whose machine runs a script of several lines.
+async fn script_template(site: &Site) {
+    let nebula = &site.serverless().nebula;
+    let mut script = None;
+    for id in 0..50 {
+        let found = nebula.vm_template(&site.who, id).await;
+        script = script.or(found.ok().filter(|found| found.name == "FunctionScript").map(|found| found.id));
+    }
+    let role = json!({"name": "FAAS", "type": "vm", "cardinality": 1, "template_id": script.unwrap()});
+    let body = json!({"name": "Script", "deployment": "straight", "roles": [role]}).to_string();
+    let mut template = Template::new();
+    template.set(AttributeName::of("NAME"), "Script");
+    template.set(AttributeName::of("BODY"), Text::ours(body));
+    nebula.allocate_document(&site.who, &template, 101).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_has_line_breaks_and_quotes_arrives_whole_with_opennebula_7() {
+    for mode in [SrAuth::None, SrAuth::Token] {
+        let site = Site::with(ServerlessSettings { sr_auth: mode, ..quick() }).await;
+        site.world.post("/opennebula/release", &json!({"release": "7.4"})).await;
+        script_template(&site).await;
+        let house = site.house().await;
+        let asked = json!({"FAAS": {"FLAVOUR": "Script"}, "SCHEDULING": {"REQUIREMENTS": "ARCH=\"X86\""},
+            "DEVICE_INFO": {"GEOGRAPHIC_LOCATION": "a \"b\""}});
+        let made = succeeded(&site.create(&house, asked).await.unwrap());
+        let id = i32::try_from(made["FAAS"]["VM_ID"].as_i64().unwrap()).unwrap();
+        let machine = site.serverless().nebula.machine(&site.who, id).await.unwrap();
+        let context = machine.template.vectors("CONTEXT").next().unwrap();
+        assert_eq!((context.get("START_SCRIPT"), context.get("NETWORK")), (None, Some("YES")));
+        let script = context.get("START_SCRIPT_BASE64").unwrap();
+        let script = base64::engine::general_purpose::STANDARD.decode(script).unwrap();
+        assert_eq!(script, b"#!/bin/sh\necho one\necho two");
+        let user = sr_auth(&site, &made).await.map(|auth| auth.split_once(':').unwrap().0.to_owned());
+        assert_eq!(user.as_deref(), (mode == SrAuth::Token).then_some("cognit"));
+        assert_eq!(machine.user_template.get("SCHED_REQUIREMENTS"), Some("ARCH=\"X86\""));
+        let info = machine.user_template.vectors("DEVICE_INFO").next().unwrap();
+        assert_eq!(info.get("GEOGRAPHIC_LOCATION"), Some("a \"b\""));
     }
 }
 

@@ -23,6 +23,10 @@ impl World {
         World { sandbox, http: reqwest::Client::new() }
     }
 
+    pub(crate) fn url(&self) -> String {
+        self.sandbox.url()
+    }
+
     /// The drivers as production has them. Accounts are kept in a store of their own unless one is given.
     pub(crate) fn drivers(&self, store: Option<Arc<dyn Store>>) -> Drivers {
         let url = self.sandbox.url();

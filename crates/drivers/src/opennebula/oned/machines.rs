@@ -84,6 +84,15 @@ impl OpenNebula {
         Ok(VmTemplate { id: number(found, "ID")?, name: text(found, "NAME"), template })
     }
 
+    /// Megabytes of the image of the first disk of a VM template: no disk can be smaller. Nothing where it is not told.
+    pub async fn image_size(&self, who: &Credentials, id: i32) -> Result<Option<u32>, NebulaError> {
+        let params = [Param::Integer(id), Param::Boolean(true), Param::Boolean(false)];
+        let element = self.oned.element(who, TEMPLATE_INFO, &params).await?;
+        let template = template(named(&element, "VMTEMPLATE")?, "TEMPLATE");
+        let size = template.vectors("DISK").next().and_then(|disk| disk.get("ORIGINAL_SIZE"));
+        Ok(size.and_then(|size| size.trim().parse().ok()))
+    }
+
     /// A machine, also one that is done.
     pub async fn machine(&self, who: &Credentials, id: i32) -> Result<Machine, NebulaError> {
         let params = [Param::Integer(id), Param::Boolean(false)];

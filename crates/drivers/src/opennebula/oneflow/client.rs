@@ -1,4 +1,7 @@
-//! One call to OneFlow.
+//! One call to OneFlow, on a connection of its own.
+//!
+//! The web server of OneFlow 6 loses answers, or answers 400, when a request follows at once on a connection that was
+//! kept. What OneFlow stores is read from `oned`, which also answers much sooner.
 
 use engine::secret::ExposeSecret;
 use reqwest::header::CONTENT_TYPE;
@@ -14,6 +17,8 @@ use super::ONEFLOW;
 use crate::answer::{System, shorten};
 use crate::error::DriverError;
 
+/// Said by the web server itself, which has not understood the request.
+const NOT_UNDERSTOOD: &str = "Bad Request";
 /// Said at the door, where nobody was let in yet.
 const NOT_LET_IN: [&str; 2] = ["Invalid credentials", "A username and password must be provided"];
 const WRONG_STATE: &str = "cannot be undeployed in state";
@@ -41,11 +46,7 @@ struct Complaint {
 impl OneFlow {
     pub(in super::super) fn new(url: &str, clients: Clients) -> Result<OneFlow, DriverError> {
         let system = System(ONEFLOW);
-        Ok(OneFlow { base: system.url(url)?, connections: Connections::new(system, clients) })
-    }
-
-    pub(super) async fn get(&self, who: &Credentials, path: &[&str]) -> Result<Reply, NebulaError> {
-        self.call(who, Method::GET, path, None).await
+        Ok(OneFlow { base: system.url(url)?, connections: Connections::never_kept(system, clients) })
     }
 
     pub(super) async fn delete(&self, who: &Credentials, path: &[&str]) -> Result<Reply, NebulaError> {
@@ -79,7 +80,6 @@ impl OneFlow {
         info!(target: "opennebula", "oneflow: {method} {path}, for {}", who.user);
         let sent = body.as_ref().map_or(0, String::len);
         debug!(target: "opennebula", "oneflow: {method} {path} with {sent} bytes");
-        let repeat = if method == Method::GET { Repeat::Once } else { Repeat::Never };
         let ask = |client: &Client| {
             let request = client
                 .request(method.clone(), url.clone())
@@ -89,7 +89,7 @@ impl OneFlow {
                 None => request,
             }
         };
-        let answered = self.connections.ask(repeat, ask).await.and_then(accepted);
+        let answered = self.connections.ask(Repeat::Never, ask).await.and_then(accepted);
         match &answered {
             Ok(reply) => debug!(
                 target: "opennebula", "oneflow: {method} {path} answered {} with {} bytes",
@@ -128,6 +128,9 @@ fn refusal(status: StatusCode, body: &[u8]) -> NebulaError {
         StatusCode::UNAUTHORIZED => Refusal::Authorization,
         StatusCode::FORBIDDEN => Refusal::Authentication,
         StatusCode::NOT_FOUND => Refusal::NotFound,
+        StatusCode::BAD_REQUEST if message == NOT_UNDERSTOOD => {
+            return NebulaError::broken(ONEFLOW, "its web server did not understand the request");
+        }
         StatusCode::BAD_REQUEST => Refusal::Api,
         StatusCode::INTERNAL_SERVER_ERROR if message.contains(WRONG_STATE) => Refusal::Action,
         StatusCode::INTERNAL_SERVER_ERROR if ONED_NOT_REACHED.iter().any(|words| message.contains(words)) => {

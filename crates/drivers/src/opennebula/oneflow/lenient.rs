@@ -10,21 +10,6 @@ pub(super) struct One<T> {
     pub(super) document: T,
 }
 
-/// The envelope of all documents.
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "T: serde::de::DeserializeOwned"))]
-pub(super) struct All<T> {
-    #[serde(rename = "DOCUMENT_POOL")]
-    pub(super) pool: Pool<T>,
-}
-
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "T: serde::de::DeserializeOwned"))]
-pub(super) struct Pool<T> {
-    #[serde(rename = "DOCUMENT", default = "Vec::new", deserialize_with = "list")]
-    pub(super) documents: Vec<T>,
-}
-
 /// A document with a body, whatever it stands for.
 #[derive(Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
@@ -33,12 +18,8 @@ pub(super) struct Envelope<B> {
     pub(super) id: i32,
     #[serde(deserialize_with = "integer")]
     pub(super) uid: i32,
-    #[serde(default, deserialize_with = "integer")]
-    pub(super) gid: i32,
     #[serde(default)]
     pub(super) uname: String,
-    #[serde(default)]
-    pub(super) gname: String,
     pub(super) name: String,
     pub(super) template: Inner<B>,
 }

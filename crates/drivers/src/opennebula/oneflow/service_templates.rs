@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 
-use super::super::{Credentials, NebulaError, OpenNebula};
-use super::client::json;
-use super::lenient::{All, Envelope, integer, list, maybe};
+use super::super::{Credentials, Document, NebulaError, OpenNebula, Whose};
+use super::lenient::{integer, list, maybe};
+
+/// The kind of document that OneFlow keeps for a service template.
+const SERVICE_TEMPLATE_DOCUMENT: i32 = 101;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceTemplate {
@@ -63,26 +65,20 @@ fn one() -> u32 {
 }
 
 impl OpenNebula {
-    /// All that the caller may use, the newest first.
+    /// All that the caller may use, the newest first, without those that cannot be read.
     pub async fn service_templates(&self, who: &Credentials) -> Result<Vec<ServiceTemplate>, NebulaError> {
-        let all: All<Envelope<Body>> = json(&self.oneflow.get(who, &["service_template"]).await?)?;
-        Ok(all.pool.documents.into_iter().map(ServiceTemplate::from).collect())
+        let all = self.documents(who, Whose::All, SERVICE_TEMPLATE_DOCUMENT, None).await?;
+        Ok(all.into_iter().filter_map(ServiceTemplate::stored).collect())
     }
 }
 
-impl From<Envelope<Body>> for ServiceTemplate {
-    fn from(found: Envelope<Body>) -> ServiceTemplate {
-        let body = found.template.body;
-        ServiceTemplate {
-            id: found.id,
-            uid: found.uid,
-            gid: found.gid,
-            uname: found.uname,
-            gname: found.gname,
-            name: found.name,
-            deployment: body.deployment,
-            roles: body.roles.into_iter().map(TemplateRole::from).collect(),
-        }
+impl ServiceTemplate {
+    /// What a document says, if it says something that OneFlow can use.
+    fn stored(document: Document) -> Option<ServiceTemplate> {
+        let Document { id, uid, gid, uname, gname, name, body, .. } = document;
+        let Body { deployment, roles } = serde_json::from_str(&body).ok()?;
+        let roles = roles.into_iter().map(TemplateRole::from).collect();
+        Some(ServiceTemplate { id, uid, gid, uname, gname, name, deployment, roles })
     }
 }
 

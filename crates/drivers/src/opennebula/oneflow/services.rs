@@ -1,11 +1,22 @@
-//! Services: what was made from a template, and how it is doing.
+//! Services: what was made from a template, and how it is doing. They are read from `oned`, where OneFlow keeps them.
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::super::{Credentials, NebulaError, OpenNebula};
-use super::client;
-use super::lenient::{All, Envelope, One, integer, list, maybe};
+use super::super::{Credentials, Document, NebulaError, OpenNebula, Page, Refusal, Whose};
+use super::ONEFLOW;
+use super::lenient::{Envelope, integer, list, maybe};
+
+/// The kind of document that OneFlow keeps for a service.
+const SERVICE_DOCUMENT: i32 = 100;
+/// So many services make one call: each has some kilobytes.
+const PAGE: u32 = 200;
+/// A page begins before the last one ended: services that end in between move all others up.
+const STRIDE: u32 = 150;
+/// Beyond this, looking through everything is the wrong way.
+const PAGES_MAX: u32 = 300;
 
 /// Where a service can be in its life, by number.
 const STATES: [&str; 16] = [
@@ -31,6 +42,7 @@ const STATES: [&str; 16] = [
 pub struct Service {
     pub id: i32,
     pub uid: i32,
+    pub uname: String,
     pub name: String,
     pub state: i32,
     pub roles: Vec<ServiceRole>,
@@ -93,15 +105,36 @@ struct Node {
 
 impl OpenNebula {
     pub async fn service(&self, who: &Credentials, id: i32) -> Result<Service, NebulaError> {
-        let reply = self.oneflow.get(who, &["service", &id.to_string()]).await?;
-        let one: One<Envelope<Body>> = client::json(&reply)?;
-        Ok(one.document.into())
+        let document = self.document(who, id).await?;
+        if document.kind != SERVICE_DOCUMENT {
+            let message = format!("document {id} is not a service");
+            return Err(NebulaError::refused(ONEFLOW, Refusal::NotFound, &message));
+        }
+        Service::stored(document)
+            .ok_or_else(|| NebulaError::broken(ONEFLOW, format!("the body of service {id} cannot be read")))
     }
 
-    /// All that the caller may see, the newest first.
-    pub async fn services(&self, who: &Credentials) -> Result<Vec<Service>, NebulaError> {
-        let all: All<Envelope<Body>> = client::json(&self.oneflow.get(who, &["service"]).await?)?;
-        Ok(all.pool.documents.into_iter().map(Service::from).collect())
+    /// Those that the caller may see, or only those that are newer than the document `after`, the newest first.
+    /// What cannot be read is left out.
+    pub async fn services(
+        &self,
+        who: &Credentials,
+        whose: Whose,
+        after: Option<i32>,
+    ) -> Result<Vec<Service>, NebulaError> {
+        let is_new = |document: &Document| after.is_none_or(|after| document.id > after);
+        let mut found = BTreeMap::new();
+        for number in 0..PAGES_MAX {
+            let page = Page { offset: number * STRIDE, size: PAGE };
+            let documents = self.documents(who, whose, SERVICE_DOCUMENT, Some(page)).await?;
+            let is_last = documents.len() < PAGE as usize || !goes_on(&documents, is_new);
+            let services = documents.into_iter().filter(is_new).filter_map(Service::stored);
+            found.extend(services.map(|service| (service.id, service)));
+            if is_last {
+                return Ok(found.into_values().rev().collect());
+            }
+        }
+        Err(NebulaError::broken(ONEFLOW, format!("there are more than {} services", STRIDE * PAGES_MAX)))
     }
 
     /// Begins to take the service down. It is gone when it is not found any more.
@@ -116,18 +149,37 @@ impl OpenNebula {
     }
 }
 
-impl From<Envelope<Body>> for Service {
-    fn from(found: Envelope<Body>) -> Service {
-        let body = found.template.body;
+/// Whether the next page may have what is wanted. Pages begin with the newest, unless `oned` is configured otherwise.
+fn goes_on(documents: &[Document], is_new: impl Fn(&Document) -> bool) -> bool {
+    let newest_first =
+        documents.first().zip(documents.last()).is_some_and(|(first, last)| first.id > last.id);
+    !newest_first || documents.last().is_some_and(is_new)
+}
+
+impl Service {
+    fn stored(document: Document) -> Option<Service> {
+        let Document { id, uid, uname, name, body, .. } = document;
+        Some(Service::of((id, uid, uname, name), serde_json::from_str(&body).ok()?))
+    }
+
+    fn of((id, uid, uname, name): (i32, i32, String, String), body: Body) -> Service {
         Service {
-            id: found.id,
-            uid: found.uid,
-            name: found.name,
+            id,
+            uid,
+            uname,
+            name,
             state: body.state,
             roles: body.roles.into_iter().map(ServiceRole::from).collect(),
             log: body.log,
             started_at: body.start_time,
         }
+    }
+}
+
+/// As OneFlow answers it.
+impl From<Envelope<Body>> for Service {
+    fn from(found: Envelope<Body>) -> Service {
+        Service::of((found.id, found.uid, found.uname, found.name), found.template.body)
     }
 }
 

@@ -9,6 +9,7 @@ use engine::prelude::*;
 use super::call::Call;
 use super::{Create, service_name_of};
 use crate::serverless::errand::credentials;
+use crate::serverless::limit::watched;
 use crate::serverless::removal::{Progress, Removal, Whose};
 use crate::serverless::report::{OPENNEBULA, brisk, later, refuse, stop};
 use crate::serverless::settings::{Serverless, SrAuth};
@@ -21,8 +22,25 @@ pub(super) struct InstantiateService {
 #[derive(Serialize, Deserialize)]
 struct Removing {
     service: i32,
+    /// What carries the same name.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    twins: BTreeSet<i32>,
     machines: BTreeSet<i32>,
     since: Timestamp,
+}
+
+impl Removing {
+    fn services(&self) -> BTreeSet<i32> {
+        self.twins.iter().copied().chain([self.service]).collect()
+    }
+}
+
+/// The call was made again although an earlier one may still be carried out: there may be two services.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RepeatedCall(bool);
+
+impl Fact for RepeatedCall {
+    const KEY: &'static str = "instantiate_service.repeated";
 }
 
 impl Fact for Removing {
@@ -31,22 +49,11 @@ impl Fact for Removing {
 
 const FAILED: &str = "Failed to create Serverless Runtime Service";
 pub(super) const CALL: Call = Call("instantiate_service.called");
+const REMOVAL_WATCHED: &str = "instantiate_service.removal_watched";
 
 impl InstantiateService {
     pub(super) fn new(serverless: &Arc<Serverless>) -> InstantiateService {
         InstantiateService { serverless: Arc::clone(serverless) }
-    }
-
-    /// The service that an earlier call has made.
-    async fn find(
-        &self,
-        op: &Operation<Create>,
-        own: &Credentials,
-        document: i32,
-    ) -> Result<Option<i32>, NebulaError> {
-        let name = service_name_of(op, document);
-        let all = self.serverless.nebula.services(own).await?;
-        Ok(all.into_iter().find(|service| service.name == name).map(|service| service.id))
     }
 
     /// What has to be taken back, if there is anything.
@@ -55,24 +62,30 @@ impl InstantiateService {
         op: &mut Operation<Create>,
         removal: &Removal<'_>,
     ) -> Result<Option<Removing>, Halt> {
-        if let Some(removing) = op.recall::<Removing>()? {
-            return Ok(Some(removing));
+        let later = |error: &NebulaError| later(&self.serverless.settings, error);
+        let mut services: BTreeSet<i32> = op.state.service.into_iter().collect();
+        let removing = op.recall::<Removing>()?;
+        services.extend(removing.iter().flat_map(Removing::services));
+        if let Some(document) = op.state.document
+            && (services.is_empty() || op.recall::<RepeatedCall>()?.is_some())
+        {
+            let named = removal.named(document, &service_name_of(op, document)).await;
+            services.extend(named.map_err(|error| later(&error))?);
         }
-        let service = match (op.state.service, op.state.document) {
-            (Some(service), _) => Some(service),
-            (None, Some(document)) => {
-                let found = self.find(op, removal.credentials, document).await;
-                found.map_err(|error| later(&self.serverless.settings, &error))?
-            }
-            (None, None) => None,
-        };
-        let Some(service) = service else {
+        let Some(service) = services.first().copied() else {
             CALL.settles(op, &self.serverless.settings)?;
             return Ok(None);
         };
-        let machines = removal.machines(service).await;
-        let machines = machines.map_err(|error| later(&self.serverless.settings, &error))?;
-        Ok(Some(Removing { service, machines, since: op.now() }))
+        if let Some(removing) = removing.filter(|removing| removing.services() == services) {
+            return Ok(Some(removing));
+        }
+        let machines = removal.machines(&services).await.map_err(|error| later(&error))?;
+        services.remove(&service);
+        Ok(Some(Removing { service, twins: services, machines, since: op.now() }))
+    }
+
+    fn removal<'a>(&'a self, own: &'a Credentials) -> Removal<'a> {
+        Removal { nebula: &self.serverless.nebula, credentials: own, whose: Whose::Made }
     }
 
     fn login(&self, op: &Operation<Create>, own: &Credentials) -> Option<SecretString> {
@@ -109,12 +122,16 @@ impl Step<Create> for InstantiateService {
         let document = *op.need("the document", |state| state.document.as_ref())?;
         let own = credentials(op).await?;
         if !op.input.document_is_new {
-            let found = self.find(op, &own, document).await;
-            if let Some(service) = found.map_err(|error| stop(op, FAILED, error))? {
-                op.state.service = Some(service);
+            let found = self.removal(&own).named(document, &service_name_of(op, document)).await;
+            let found = found.map_err(|error| stop(op, FAILED, error))?;
+            if let Some(service) = found.first() {
+                op.state.service = Some(*service);
                 return done();
             }
             CALL.settles(op, &self.serverless.settings)?;
+            if CALL.is_open(op)? {
+                op.remember(&RepeatedCall(true))?;
+            }
             CALL.begins(op)?;
             op.save().await?;
         }
@@ -139,14 +156,14 @@ impl Step<Create> for InstantiateService {
     /// Goes on until the service and its machines are gone for sure.
     async fn undo(&self, op: &mut Operation<Create>) -> Outcome {
         let own = credentials(op).await?;
-        let removal = Removal { nebula: &self.serverless.nebula, credentials: &own, whose: Whose::Made };
+        let removal = self.removal(&own);
         let removing = self.remains(op, &removal).await?;
         let Some(mut removing) = removing else { return done() };
         op.remember(&removing)?;
         op.save().await?;
-        let going_on_for = op.now().since(removing.since);
+        let going_on_for = watched(op, &self.serverless.settings, REMOVAL_WATCHED)?;
         let urgent = going_on_for > self.serverless.settings.timeout;
-        let progress = removal.press(removing.service, &mut removing.machines, urgent).await;
+        let progress = removal.press(&removing.services(), &mut removing.machines, urgent).await;
         op.remember(&removing)?;
         let progress = progress.map_err(|error| later(&self.serverless.settings, &error))?;
         match progress {

@@ -3,6 +3,7 @@
 
 mod allocate_document;
 mod call;
+mod end_twins;
 mod instantiate_service;
 mod mint_login;
 mod record_runtime;
@@ -10,7 +11,7 @@ mod wait_for_machines;
 
 use std::collections::BTreeMap;
 
-use drivers::opennebula::{Credentials, Dialect, ServiceTemplate, TemplateRole};
+use drivers::opennebula::{Credentials, Dialect, NebulaError, ServiceTemplate, TemplateRole};
 use engine::Rest;
 use engine::Timestamp;
 use engine::prelude::*;
@@ -103,6 +104,7 @@ pub async fn prepare(
     credentials: &Credentials,
     spec: Spec,
 ) -> Result<Params, Refusal> {
+    check_name(&spec)?;
     let template = choose(serverless, credentials, &spec).await?;
     let chosen = Chosen::of(&template)?;
     let params = Params { spec, template: chosen };
@@ -117,6 +119,17 @@ pub async fn prepare(
         }
     }
     Ok(params)
+}
+
+/// OpenNebula writes the name of a document into XML as it is, and refuses what is no XML any longer.
+fn check_name(spec: &Spec) -> Result<(), Refusal> {
+    let name = spec.name.as_deref().unwrap_or_default();
+    match ["<", "&", "]]>"].into_iter().find(|part| name.contains(part)) {
+        Some(found) => Err(Refusal::invalid(format!(
+            "The property '#/SERVERLESS_RUNTIME/NAME' has {found}, which OpenNebula does not take: leave it out"
+        ))),
+        None => Ok(()),
+    }
 }
 
 impl Params {
@@ -139,20 +152,27 @@ impl Params {
                 continue;
             };
             let base = serverless.nebula.vm_template(credentials, chosen.vm_template).await;
-            let base = base.map_err(|error| {
-                let text = format!("Failed to read VM Template for Function {}", role.as_str());
-                let mut refusal = Refusal::of(text, &error);
-                // Nothing of the caller's is missing.
-                if refusal.status == 404 {
-                    refusal.status = 500;
-                }
-                refusal
-            })?;
-            contents
-                .insert(role.as_str().to_owned(), common.contents((role, chosen.dialect()), asked, &base)?);
+            let base = base.map_err(|error| unreadable(role, &error))?;
+            let image_size = match serverless.nebula.image_size(credentials, chosen.vm_template).await {
+                // Then OpenNebula says by itself what is wrong with the disk.
+                Err(error) if !error.may_heal() => None,
+                size => size.map_err(|error| unreadable(role, &error))?,
+            };
+            let made = common.contents((role, chosen.dialect()), asked, (&base, image_size))?;
+            contents.insert(role.as_str().to_owned(), made);
         }
         Ok(contents)
     }
+}
+
+fn unreadable(role: Role, error: &NebulaError) -> Refusal {
+    let mut refusal =
+        Refusal::of(format!("Failed to read VM Template for Function {}", role.as_str()), error);
+    // Nothing of the caller's is missing.
+    if refusal.status == 404 {
+        refusal.status = 500;
+    }
+    refusal
 }
 
 impl ChosenRole {
@@ -215,5 +235,6 @@ pub fn plan(drivers: &Drivers) -> Plan<Create> {
         .step_if(mints, 20, mint_login::MintLogin::new(serverless))
         .step(30, instantiate_service::InstantiateService::new(serverless))
         .step(40, wait_for_machines::WaitForMachines::new(serverless))
+        .step_when(end_twins::EndTwins::is_needed, 45, end_twins::EndTwins::new(serverless))
         .step(50, record_runtime::RecordRuntime::new(serverless))
 }

@@ -6,10 +6,11 @@ use drivers::opennebula::{Refusal as Kind, Service};
 use engine::prelude::*;
 use serde_json::Value;
 
-use super::{Asked, Create};
+use super::Create;
 use crate::serverless::errand::credentials;
 use crate::serverless::function::Role;
 use crate::serverless::json::{Json, Members};
+use crate::serverless::limit::watched;
 use crate::serverless::refusal::Refusal;
 use crate::serverless::report::{OPENNEBULA, brisk, refuse, stop};
 use crate::serverless::settings::Serverless;
@@ -18,6 +19,9 @@ use crate::serverless::view::first_node;
 pub(super) struct WaitForMachines {
     serverless: Arc<Serverless>,
 }
+
+/// Since when the service has been looked at. What came before it took its time from others.
+const WATCHED: &str = "wait_for_machines.watched";
 
 impl WaitForMachines {
     pub(super) fn new(serverless: &Arc<Serverless>) -> WaitForMachines {
@@ -72,8 +76,7 @@ impl Step<Create> for WaitForMachines {
             op.state.machines = Some(machines);
             return done();
         }
-        let since = op.recall::<Asked>()?.map_or(op.now(), |Asked(at)| at);
-        let going_on_for = op.now().since(since);
+        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?;
         if going_on_for >= self.serverless.settings.timeout {
             let error = format!("OpenNebula did not create VMs for the Serverless Runtime Service {id}");
             let refusal = Refusal::new(504, error, format!("the service is {}", service.state_name()));

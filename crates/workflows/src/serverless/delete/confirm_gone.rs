@@ -1,8 +1,11 @@
 //! Looks once more whether everything is gone. A machine that turns up now is remembered, and the next pass ends it.
 
+use std::collections::BTreeSet;
+
+use drivers::opennebula::NebulaError;
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for, whose};
+use super::{Delete, failed, going_on_for, named, services, whose};
 use crate::serverless::errand::credentials;
 use crate::serverless::removal::Removal;
 use crate::serverless::report::{OPENNEBULA, PATIENT, stop};
@@ -15,6 +18,21 @@ pub(super) struct ConfirmGone {
 impl ConfirmGone {
     pub(super) fn new(serverless: &Arc<Serverless>) -> ConfirmGone {
         ConfirmGone { serverless: Arc::clone(serverless) }
+    }
+
+    /// The services and the machines that are there again, or still.
+    async fn look(
+        &self,
+        op: &Operation<Delete>,
+        removal: &Removal<'_>,
+        services: &BTreeSet<i32>,
+    ) -> Result<(BTreeSet<i32>, BTreeSet<i32>), NebulaError> {
+        let late = named(op, removal).await?;
+        let mut left = BTreeSet::new();
+        for service in services {
+            left.extend(removal.stragglers(*service).await?);
+        }
+        Ok((late, left))
     }
 }
 
@@ -41,23 +59,30 @@ impl Step<Delete> for ConfirmGone {
     }
 
     async fn run(&self, op: &mut Operation<Delete>) -> Outcome {
-        let Some(service) = op.state.service.filter(|_| !op.state.confirmed) else { return done() };
+        let services = services(op);
+        if op.state.confirmed || (services.is_empty() && op.state.owner.is_none()) {
+            return done();
+        }
         let credentials = credentials(op).await?;
         let removal =
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
-        let left = match removal.stragglers(service).await {
-            Ok(left) => left,
+        let (late, left) = match self.look(op, &removal, &services).await {
+            Ok(found) => found,
             Err(error) => {
                 let text = failed(op);
                 return Err(stop(op, &text, error));
             }
         };
-        if left.is_empty() {
+        if late.is_empty() && left.is_empty() {
             op.state.confirmed = true;
             return done();
         }
+        let reason = match late.first() {
+            Some(service) => format!("service {service} has turned up"),
+            None => "machines have turned up".to_owned(),
+        };
+        op.state.twins.extend(late);
         op.state.machines.extend(left);
-        let reason = format!("machines of service {service} have turned up");
         wait(self.serverless.settings.pause(going_on_for(op)), reason)
     }
 }

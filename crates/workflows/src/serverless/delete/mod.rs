@@ -9,7 +9,7 @@ mod undeploy_service;
 
 use std::collections::BTreeSet;
 
-use drivers::opennebula::Credentials;
+use drivers::opennebula::{Credentials, NebulaError};
 use engine::Rest;
 use engine::Timestamp;
 use engine::prelude::*;
@@ -17,7 +17,7 @@ use engine::store::Portrait;
 
 use super::errand::{self, Input};
 use super::refusal::Refusal;
-use super::removal::Whose;
+use super::removal::{Removal, Whose};
 use super::report::Answers;
 use super::runtime::Runtime;
 use super::settings::Serverless;
@@ -48,6 +48,9 @@ pub struct State {
     pub marked_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<i32>,
+    /// Services that carry the same name, because OneFlow made the runtime twice.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    twins: BTreeSet<i32>,
     /// Every machine that was ever seen.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub machines: BTreeSet<i32>,
@@ -95,6 +98,17 @@ pub async fn prepare(serverless: &Serverless, credentials: &Credentials, id: i32
 /// What may be removed. Operations of releases that did not note the owner go on as they began.
 fn whose(op: &Operation<Delete>) -> Whose {
     op.state.owner.map_or(Whose::Made, Whose::OwnedBy)
+}
+
+/// Everything that has to go.
+fn services(op: &Operation<Delete>) -> BTreeSet<i32> {
+    op.state.twins.iter().copied().chain(op.state.service).collect()
+}
+
+/// The services of the owner that carry the name of the runtime's service.
+async fn named(op: &Operation<Delete>, removal: &Removal<'_>) -> Result<BTreeSet<i32>, NebulaError> {
+    let (document, Some(token)) = (op.params.document, &op.params.token) else { return Ok(BTreeSet::new()) };
+    removal.named(document, &marks::service_name(document, token)).await
 }
 
 /// How long the removal has been going on.

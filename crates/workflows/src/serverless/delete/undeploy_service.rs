@@ -4,9 +4,9 @@
 use drivers::opennebula::Refusal as Kind;
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for, whose};
+use super::{Delete, failed, named, services, whose};
 use crate::serverless::errand::credentials;
-use crate::serverless::marks;
+use crate::serverless::limit::watched;
 use crate::serverless::removal::{Progress, Removal};
 use crate::serverless::report::{OPENNEBULA, PATIENT, stop};
 use crate::serverless::settings::Serverless;
@@ -14,6 +14,8 @@ use crate::serverless::settings::Serverless;
 pub(super) struct UndeployService {
     serverless: Arc<Serverless>,
 }
+
+const WATCHED: &str = "undeploy_service.watched";
 
 impl UndeployService {
     pub(super) fn new(serverless: &Arc<Serverless>) -> UndeployService {
@@ -34,27 +36,21 @@ impl UndeployService {
             Err(error) => return Err(stop(op, "Failed to delete Serverless Runtime", error)),
         }
         op.state.machines.extend(op.params.machines.iter().copied());
-        op.state.service = match (op.params.service, &op.params.token) {
-            (Some(service), _) => Some(service),
-            // It was never made to the end, and its service may be there all the same.
-            (None, Some(token)) => {
-                let name = marks::service_name(op.params.document, token);
-                let all = self.serverless.nebula.services(&credentials).await;
-                let all = all.map_err(|error| stop(op, "Failed to delete Serverless Runtime", error))?;
-                all.into_iter().find(|service| service.name == name).map(|service| service.id)
-            }
-            (None, None) => None,
-        };
-        if let Some(service) = op.state.service {
-            let removal =
-                Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
-            let machines = removal.machines(service).await;
-            let machines = machines.map_err(|error| {
-                let text = failed(op);
-                stop(op, &text, error)
-            })?;
-            op.state.machines.extend(machines);
+        op.state.service = op.params.service;
+        let removal =
+            Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
+        // The document names no service where the runtime was never made to the end, and only one of twins.
+        let named = named(op, &removal).await;
+        op.state.twins = named.map_err(|error| stop(op, "Failed to delete Serverless Runtime", error))?;
+        if op.state.service.is_none() {
+            op.state.service = op.state.twins.first().copied();
         }
+        let machines = removal.machines(&services(op)).await;
+        let machines = machines.map_err(|error| {
+            let text = failed(op);
+            stop(op, &text, error)
+        })?;
+        op.state.machines.extend(machines);
         op.state.surveyed = true;
         op.save().await
     }
@@ -82,13 +78,16 @@ impl Step<Delete> for UndeployService {
         if !op.state.surveyed {
             self.survey(op).await?;
         }
-        let Some(service) = op.state.service else { return done() };
+        let services = services(op);
+        if services.is_empty() {
+            return done();
+        }
         let credentials = credentials(op).await?;
         let removal =
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
-        let going_on_for = going_on_for(op);
+        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?;
         let urgent = going_on_for > self.serverless.settings.timeout;
-        match removal.undeploy(service, urgent).await {
+        match removal.undeploy_all(&services, urgent).await {
             Ok(Progress::Gone) => done(),
             Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(going_on_for), reason),
             Err(error) => {
