@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drivers::opennebula::Action;
 use engine::Phase;
 use serde_json::{Value, json};
 use workflows::serverless::{Errand, ServerlessSettings, update};
@@ -112,17 +113,55 @@ async fn a_machine_in_trouble_is_recovered_by_who_may_and_the_update_is_refused(
     let seen = site.until(id, "ERROR").await;
     let why = seen["FAAS"]["ERROR"].as_str().unwrap().to_owned();
     assert_ne!(why, "");
-    let wanted = json!({"FAAS": sized(2, 192, 1152)});
-    let refusal = site.update(&house, id, wanted.clone()).await.unwrap_err();
+    let wanted = json!({"NAME": "after", "FAAS": sized(2, 192, 1152)});
+    let refusal = refused(&site.update(&house, id, wanted.clone()).await.unwrap());
     let error =
         "Cannot update Serverless Runtime Function VM FAAS on an error state. A recovery was attempted";
     assert_eq!((refusal.status, refusal.error.as_str()), (500, error));
     let message = refusal.message.as_str().unwrap();
     assert!(message.contains(&why) && message.contains("the recovery was not possible"), "{message}");
     site.who = credentials("oneadmin", "opennebula");
-    let refusal = site.update(&house, id, wanted).await.unwrap_err();
+    let refusal = refused(&site.update(&house, id, wanted).await.unwrap());
     assert!(refusal.message.as_str().unwrap().contains("OpenNebula tries again"), "{refusal:?}");
+    assert_eq!(site.read(id).await.unwrap().name, "before");
     site.until(id, "RUNNING").await;
+}
+
+#[tokio::test]
+async fn a_recovery_whose_answer_is_lost_is_asked_for_once() {
+    let mut site = Site::start().await;
+    let house = site.house().await;
+    site.mischief(&json!({"kind": "boot_fails"})).await;
+    let made = succeeded(&site.create(&house, asked()).await.unwrap());
+    let id = i32::try_from(made["ID"].as_i64().unwrap()).unwrap();
+    site.until(id, "ERROR").await;
+    site.who = credentials("oneadmin", "opennebula");
+    let fault = json!({"system": "oned", "kind": "drop_after", "about": "one.vm.recover", "times": 1});
+    site.world.fault(&fault).await;
+    // A second call would be refused with this.
+    let again = json!({"system": "oned", "kind": "error", "status": 500, "about": "one.vm.recover",
+        "after": 1, "times": 0});
+    site.world.fault(&again).await;
+    let refusal = refused(&site.update(&house, id, json!({"FAAS": sized(2, 192, 1152)})).await.unwrap());
+    let message = refusal.message.as_str().unwrap();
+    assert!(message.contains("its answer was lost") && !message.contains("500"), "{message}");
+    site.until(id, "RUNNING").await;
+}
+
+#[tokio::test]
+async fn a_terminated_machine_is_not_recovered_and_the_caller_is_told_what_to_do() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let id = site.running(&house, asked()).await;
+    let seen = members(&site.read(id).await.unwrap());
+    let machine = i32::try_from(seen["FAAS"]["VM_ID"].as_i64().unwrap()).unwrap();
+    site.serverless().nebula.act(&site.who, machine, Action::TerminateHard).await.unwrap();
+    site.until(id, "ERROR").await;
+    let refusal = site.update(&house, id, json!({"FAAS": sized(2, 192, 1152)})).await.unwrap_err();
+    let error = "Cannot update Serverless Runtime Function VM FAAS on an error state";
+    assert_eq!((refusal.status, refusal.error.as_str()), (500, error));
+    let message = refusal.message.as_str().unwrap();
+    assert!(message.contains("delete the runtime and create a new one"), "{message}");
 }
 
 #[tokio::test]

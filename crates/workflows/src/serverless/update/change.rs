@@ -27,6 +27,9 @@ pub struct Change {
     pub disk: Option<FromTo<u32>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<FromTo<Place>>,
+    /// The machine is in an error state, and why: it is recovered, and nothing else is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recover: Option<String>,
 }
 
 /// The attributes of a machine that say where it should be. Nothing leaves an attribute as it is.
@@ -41,8 +44,13 @@ pub struct Place {
 }
 
 impl Change {
+    pub(super) fn recovery(role: Role, machine: i32, why: &str) -> Change {
+        let recover = Some(why.to_owned());
+        Change { role, machine, cpu: None, memory: None, disk: None, place: None, recover }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        !self.resizes() && self.disk.is_none() && self.place.is_none()
+        !self.resizes() && self.disk.is_none() && self.place.is_none() && self.recover.is_none()
     }
 
     /// Whether it is about capacity.

@@ -5,6 +5,7 @@ mod amend_machine;
 mod change;
 mod prepare;
 mod record_update;
+mod recover_machine;
 mod rename;
 mod report_runtime;
 mod resize_disk;
@@ -119,7 +120,9 @@ fn put_back<T>(
 pub fn plan(drivers: &Drivers) -> Plan<Update> {
     let serverless = &drivers.serverless;
     let places = |op: &Operation<Update>| op.params.functions.iter().any(|change| change.place.is_some());
+    let recovers = |op: &Operation<Update>| op.params.functions.iter().any(|change| change.recover.is_some());
     Plan::new(OnFailure::Unwind)
+        .step_when(recovers, 5, recover_machine::RecoverMachine::new(serverless))
         .step(10, resize_machine::ResizeMachine::new(serverless))
         .step(20, resize_disk::ResizeDisk::new(serverless))
         .step_when(places, 30, amend_machine::AmendMachine::new(serverless))

@@ -1,9 +1,10 @@
 //! Compares what is asked for with what there is. What cannot be done is refused before anything is touched.
 
-use drivers::opennebula::{AttributeName, Credentials, Machine, Recovery, Text, Vector};
+use drivers::opennebula::{AttributeName, Credentials, Machine, Text, Vector};
 
 use super::Params;
 use super::change::{Change, FromTo, Place};
+use super::recover_machine::on_an_error_state;
 use crate::serverless::contents::{device_info, schedule};
 use crate::serverless::function::{Asked, Role, Seen};
 use crate::serverless::json::{Json, Members};
@@ -11,11 +12,11 @@ use crate::serverless::refusal::Refusal;
 use crate::serverless::runtime::Runtime;
 use crate::serverless::settings::{Serverless, ServerlessSettings};
 use crate::serverless::spec::Spec;
-use crate::serverless::state::RuntimeState;
+use crate::serverless::state::{DONE, RuntimeState};
 use crate::serverless::{marks, view};
 
-/// Finds out what changes. Reads only, but for a machine in trouble: its recovery is asked for, as callers expect.
-/// The body is looked at last, so that a runtime which does not exist is not found whatever was sent.
+/// Finds out what changes. Reads only. The body is looked at last, so that a runtime which does not exist is not found
+/// whatever was sent.
 pub async fn prepare(
     serverless: &Serverless,
     credentials: &Credentials,
@@ -39,7 +40,11 @@ pub async fn prepare(
             let message = format!("VM {} belongs to another user than document {id}", machine.id);
             return Err(Refusal::new(403, "Cannot update Serverless Runtime", message));
         }
-        gate(serverless, credentials, &runtime, role, machine).await?;
+        if let Some(why) = gate(&runtime, role, machine)? {
+            let recovery = machine.map(|machine| Change::recovery(role, machine.id, &why));
+            let functions = recovery.into_iter().collect();
+            return Ok(Params { document: id, functions, reschedule: false, body: None, name: None });
+        }
         if let Some(machine) = machine {
             functions.push(change(role, asked, machine, &place)?);
         }
@@ -72,33 +77,27 @@ fn check_name(new: Option<&String>) -> Result<(), Refusal> {
     Err(Refusal::invalid(message))
 }
 
-/// Only a machine that runs can be changed.
-async fn gate(
-    serverless: &Serverless,
-    credentials: &Credentials,
-    runtime: &Runtime,
-    role: Role,
-    machine: Option<&Machine>,
-) -> Result<(), Refusal> {
-    let function = format!("Cannot update Serverless Runtime Function VM {}", role.as_str());
+/// Only a machine that runs can be changed. Says why one has to be recovered in place of that.
+fn gate(runtime: &Runtime, role: Role, machine: Option<&Machine>) -> Result<Option<String>, Refusal> {
     match runtime.state(role) {
-        Some(RuntimeState::Running) => Ok(()),
+        Some(RuntimeState::Running) => Ok(None),
         Some(RuntimeState::Error) => {
-            let error = format!("{function} on an error state. A recovery was attempted");
             let why = runtime.error(role).unwrap_or_default();
-            let Some(machine) = machine else { return Err(Refusal::new(500, error, why)) };
-            let recovery = match serverless.nebula.recover(credentials, machine.id, Recovery::Retry).await {
-                Ok(()) => "OpenNebula tries again".to_owned(),
-                Err(refused) => format!("the recovery was not possible: {refused}"),
-            };
-            Err(Refusal::new(500, error, why).and(&recovery))
+            match machine {
+                Some(machine) if machine.state != DONE => Ok(Some(why.to_owned())),
+                // Nothing is there that could be recovered.
+                _ => Err(Refusal::new(500, on_an_error_state(role), why).and(MAKE_A_NEW_ONE)),
+            }
         }
         state => {
             let state = state.unwrap_or(RuntimeState::Pending);
+            let function = format!("Cannot update Serverless Runtime Function VM {}", role.as_str());
             Err(Refusal::new(423, format!("{function} on a transient state"), state.as_str()))
         }
     }
 }
+
+const MAKE_A_NEW_ONE: &str = "it cannot be recovered: delete the runtime and create a new one";
 
 /// What of a function is different from what it has. What was not sent stays as it is.
 fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result<Change, Refusal> {
@@ -125,6 +124,7 @@ fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result
         memory: differs(seen.memory, asked.memory),
         disk,
         place,
+        recover: None,
     })
 }
 

@@ -27,6 +27,7 @@ impl Fact for Accepted {
 
 const FAILED: &str = "Failed to resize Serverless Runtime Function VM disk";
 const FIRST_DISK: i32 = 0;
+const WATCHED: &str = "resize_disk.watched";
 
 impl ResizeDisk {
     pub(super) fn new(serverless: &Arc<Serverless>) -> ResizeDisk {
@@ -37,7 +38,7 @@ impl ResizeDisk {
         let credentials = credentials(op).await?;
         let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
         let machine = machine.map_err(|error| stop(op, FAILED, error))?;
-        settled(&self.serverless, op, change.role, &machine)?;
+        settled(&self.serverless, op, (WATCHED, change.role), &machine)?;
         let has = Seen::of(&machine).disk_size;
         if has == Some(size.to) {
             return done();

@@ -8,9 +8,11 @@ use engine::Timestamp;
 use engine::prelude::*;
 
 use super::change::{Change, has, words};
+use super::recover_machine::on_an_error_state;
 use super::{Update, going_on_for, leave, put_back};
 use crate::serverless::errand::credentials;
 use crate::serverless::function::{Role, Seen};
+use crate::serverless::limit::watched;
 use crate::serverless::refusal::Refusal;
 use crate::serverless::report::{OPENNEBULA, brisk, refuse, stop};
 use crate::serverless::settings::Serverless;
@@ -40,6 +42,9 @@ impl Fact for Back {
 }
 
 const FAILED: &str = "Failed to resize Serverless Runtime Function VM capacity";
+/// How long a machine has been on its way to its new capacity, and to its old one.
+const WATCHED: &str = "resize_machine.watched";
+const BACK_WATCHED: &str = "resize_machine.back_watched";
 
 impl ResizeMachine {
     pub(super) fn new(serverless: &Arc<Serverless>) -> ResizeMachine {
@@ -50,7 +55,7 @@ impl ResizeMachine {
         let credentials = credentials(op).await?;
         let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
         let machine = machine.map_err(|error| stop(op, FAILED, error))?;
-        settled(&self.serverless, op, change.role, &machine)?;
+        settled(&self.serverless, op, (WATCHED, change.role), &machine)?;
         let capacity = change.capacity();
         if has(&machine, capacity) {
             return done();
@@ -81,7 +86,8 @@ impl ResizeMachine {
             return done();
         }
         let mut back = op.recall::<Back>()?.unwrap_or(Back { since: op.now(), accepted: BTreeSet::new() });
-        let is_late = op.now().since(back.since) > settings.timeout;
+        let key = format!("{BACK_WATCHED}.{}", change.role.as_str());
+        let is_late = watched(op, settings, &key)? > settings.timeout;
         match state {
             RuntimeState::Pending | RuntimeState::Updating if !is_late => {
                 op.remember(&back)?;
@@ -105,19 +111,19 @@ impl ResizeMachine {
 pub(super) fn settled(
     serverless: &Serverless,
     op: &mut Operation<Update>,
-    role: Role,
+    (step, role): (&str, Role),
     machine: &Machine,
 ) -> Result<(), Halt> {
     let seen = Seen::of(machine);
-    let role = role.as_str();
     match seen.state {
         RuntimeState::Running => Ok(()),
         RuntimeState::Error => {
-            let error = format!("Cannot update Serverless Runtime Function VM {role} on an error state");
+            let error = on_an_error_state(role);
             Err(refuse(op, Refusal::new(500, error, seen.error.unwrap_or_default())))
         }
         state @ (RuntimeState::Pending | RuntimeState::Updating) => {
-            let going_on_for = going_on_for(op);
+            let role = role.as_str();
+            let going_on_for = watched(op, &serverless.settings, &format!("{step}.{role}"))?;
             if going_on_for >= serverless.settings.timeout {
                 let error =
                     format!("Serverless Runtime Function VM {role} stuck while updating capabilities");

@@ -1,0 +1,76 @@
+//! Asks OpenNebula to try a machine in an error state again, as callers expect it from an update, and refuses the update.
+
+use drivers::opennebula::Recovery;
+use engine::prelude::*;
+
+use super::Update;
+use crate::serverless::errand::credentials;
+use crate::serverless::function::Role;
+use crate::serverless::refusal::Refusal;
+use crate::serverless::report::{OPENNEBULA, refuse};
+use crate::serverless::settings::Serverless;
+
+pub(super) struct RecoverMachine {
+    serverless: Arc<Serverless>,
+}
+
+/// The recovery was asked for. It is never asked for again: the machine may be on its way already.
+#[derive(Serialize, Deserialize)]
+struct RecoveryRequest(bool);
+
+impl Fact for RecoveryRequest {
+    const KEY: &'static str = "recover_machine.asked";
+}
+
+impl RecoverMachine {
+    pub(super) fn new(serverless: &Arc<Serverless>) -> RecoverMachine {
+        RecoverMachine { serverless: Arc::clone(serverless) }
+    }
+
+    /// What became of it, for the caller.
+    async fn recover(&self, op: &mut Operation<Update>, machine: i32) -> Result<String, Halt> {
+        if op.recall::<RecoveryRequest>()?.is_some() {
+            return Ok("OpenNebula was asked to try again".to_owned());
+        }
+        let credentials = credentials(op).await?;
+        op.remember(&RecoveryRequest(true))?;
+        op.save().await?;
+        Ok(match self.serverless.nebula.recover(&credentials, machine, Recovery::Retry).await {
+            Ok(()) => "OpenNebula tries again".to_owned(),
+            Err(error) if error.may_have_happened() => {
+                format!("OpenNebula was asked to try again, and its answer was lost: {error}")
+            }
+            Err(error) => format!("the recovery was not possible: {error}"),
+        })
+    }
+}
+
+pub(super) fn on_an_error_state(role: Role) -> String {
+    format!("Cannot update Serverless Runtime Function VM {} on an error state", role.as_str())
+}
+
+#[async_trait]
+impl Step<Update> for RecoverMachine {
+    fn name(&self) -> &'static str {
+        "recover_machine"
+    }
+
+    fn title(&self) -> &'static str {
+        "Recovering a machine in an error state"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
+        let broken = op.params.functions.iter().find_map(|change| {
+            let why = change.recover.clone()?;
+            Some((change.role, change.machine, why))
+        });
+        let Some((role, machine, why)) = broken else { return done() };
+        let recovery = self.recover(op, machine).await?;
+        let error = format!("{}. A recovery was attempted", on_an_error_state(role));
+        Err(refuse(op, Refusal::new(500, error, why).and(&recovery)))
+    }
+}
