@@ -229,8 +229,8 @@ impl Documents {
     }
 }
 
-/// Stricter than the first name.
-fn check_new_name(name: &str) -> Result<(), Refusal> {
+/// Stricter than the first name. The names of machines are checked so too.
+pub(super) fn check_new_name(name: &str) -> Result<(), Refusal> {
     let refuse = |why: String| Err(Refusal::new(ACTION, why));
     if name.is_empty() {
         return refuse("Invalid NAME, it cannot be empty".into());

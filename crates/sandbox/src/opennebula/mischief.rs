@@ -30,6 +30,8 @@ pub(crate) enum Mischief {
     BootFails,
     /// A machine stays in BOOT for ever.
     NeverRuns,
+    /// oned has no `ONEGATE_ENDPOINT`, so no machine may have a token.
+    NoOnegate,
     /// oned has no leader for the next call.
     Election,
     /// A service takes long until it has nodes.

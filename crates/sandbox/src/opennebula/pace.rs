@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
+use super::release::Release;
 use super::world::Nebula;
 use crate::answer::{JsonBody, Refusal};
 
@@ -22,6 +23,8 @@ pub(crate) struct Pace {
     pub(crate) pending_ms: u64,
     pub(crate) prolog_ms: u64,
     pub(crate) boot_ms: u64,
+    /// In 7.4 a new machine waits for the end of a scheduling window as well.
+    pub(crate) sched_window_ms: u64,
     /// From running until the guest says that it is ready.
     pub(crate) ready_ms: u64,
     pub(crate) resize_ms: u64,
@@ -45,6 +48,7 @@ impl Default for Pace {
             pending_ms: 20,
             prolog_ms: 20,
             boot_ms: 60,
+            sched_window_ms: 200,
             ready_ms: 60,
             resize_ms: 60,
             disk_resize_ms: 60,
@@ -59,6 +63,14 @@ impl Default for Pace {
 }
 
 impl Pace {
+    /// How long a new machine waits for the scheduler.
+    pub(crate) fn pending_in(&self, release: Release) -> u64 {
+        match release {
+            Release::Six => self.pending_ms,
+            Release::Seven => self.pending_ms + self.sched_window_ms,
+        }
+    }
+
     /// What is not named keeps its value.
     fn change(self, named: Map<String, Value>) -> Result<Self, String> {
         let mut all = json!(self);

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::refusal::{AUTHORIZATION, Refusal};
+use super::xml::write;
 
 /// Of every user; oned refuses an eleventh while ten are valid.
 const TOKENS_MAX: usize = 10;
@@ -155,10 +157,52 @@ pub(crate) struct Users {
 }
 
 #[derive(Debug)]
-struct User {
-    caller: Caller,
+pub(super) struct User {
+    pub(super) caller: Caller,
     password: &'static str,
+    /// For the tokens of its machines.
+    token_password: String,
     tokens: Vec<Token>,
+}
+
+impl User {
+    /// `<USER>` as `one.user.info` answers it to those who may see it.
+    pub(super) fn to_xml(&self) -> String {
+        let Caller { uid, gid, name, group } = &self.caller;
+        let mut out = String::from("<USER>");
+        write(&mut out, "ID", uid);
+        write(&mut out, "GID", gid);
+        write(&mut out, "GROUPS", format_args!("<ID>{gid}</ID>"));
+        write(&mut out, "GNAME", group);
+        write(&mut out, "NAME", name);
+        let hash = Sha256::digest(self.password.as_bytes());
+        let digits = hash.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let hash: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
+        write(&mut out, "PASSWORD", format_args!("<![CDATA[{hash}]]>"));
+        write(&mut out, "AUTH_DRIVER", "<![CDATA[core]]>");
+        write(&mut out, "ENABLED", 1);
+        for Token { text, expires_at } in &self.tokens {
+            let expires_at = expires_at.map_or(-1, OffsetDateTime::unix_timestamp);
+            let mut token = String::new();
+            write(&mut token, "TOKEN", text);
+            write(&mut token, "EXPIRATION_TIME", expires_at);
+            write(&mut token, "EGID", -1);
+            write(&mut out, "LOGIN_TOKEN", token);
+        }
+        let password = &self.token_password;
+        write(&mut out, "TEMPLATE", format_args!("<TOKEN_PASSWORD><![CDATA[{password}]]></TOKEN_PASSWORD>"));
+        let quotas = "<DATASTORE_QUOTA></DATASTORE_QUOTA><NETWORK_QUOTA></NETWORK_QUOTA><VM_QUOTA></VM_QUOTA>\
+                      <IMAGE_QUOTA></IMAGE_QUOTA>";
+        out += quotas;
+        write(&mut out, "DEFAULT_USER_QUOTAS", quotas);
+        out += "</USER>";
+        out
+    }
+}
+
+/// 64 digits, as long as a hash.
+fn random_hex() -> String {
+    format!("{}{}", Uuid::now_v7().simple(), Uuid::now_v7().simple())
 }
 
 #[derive(Debug)]
@@ -172,6 +216,7 @@ impl Users {
         let user = |uid, gid, name: &str, group: &str, password| User {
             caller: Caller { uid, gid, name: name.into(), group: group.into() },
             password,
+            token_password: random_hex(),
             tokens: Vec::new(),
         };
         Users {
@@ -190,8 +235,8 @@ impl Users {
         (user.password == secret || user.tokens.iter().any(is_token)).then(|| user.caller.clone())
     }
 
-    pub(super) fn with_uid(&self, uid: i32) -> Option<&Caller> {
-        self.users.iter().map(|user| &user.caller).find(|caller| caller.uid == uid)
+    pub(super) fn with_uid(&self, uid: i32) -> Option<&User> {
+        self.users.iter().find(|user| user.caller.uid == uid)
     }
 
     pub(super) fn named(&self, name: &str) -> Option<&Caller> {
@@ -208,7 +253,7 @@ impl Users {
         now: OffsetDateTime,
     ) -> Option<String> {
         let user = self.users.iter_mut().find(|user| user.caller.uid == uid)?;
-        let text = if given.is_empty() { Uuid::now_v7().simple().to_string() } else { given.to_owned() };
+        let text = if given.is_empty() { random_hex() } else { given.to_owned() };
         user.tokens.retain(|token| token.expires_at.is_none_or(|end| now < end));
         if user.tokens.len() >= TOKENS_MAX {
             return None;

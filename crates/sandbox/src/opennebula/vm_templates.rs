@@ -2,6 +2,7 @@
 
 use time::OffsetDateTime;
 
+use super::machines::extended;
 use super::refusal::Refusal;
 use super::release::Release;
 use super::template::Template;
@@ -81,12 +82,17 @@ impl VmTemplates {
 }
 
 impl VmTemplate {
-    pub(super) fn to_xml(&self) -> String {
+    /// In full, its disks have what their images say.
+    pub(super) fn to_xml(&self, is_extended: bool) -> String {
         let mut out = String::from("<VMTEMPLATE>");
         write_head(&mut out, self.id, &self.owner, &self.name);
         write_permissions(&mut out, self.permissions);
         write(&mut out, "REGTIME", self.registered_at.unix_timestamp());
-        write_template(&mut out, "TEMPLATE", &self.template);
+        if is_extended {
+            write_template(&mut out, "TEMPLATE", &extended(&self.template));
+        } else {
+            write_template(&mut out, "TEMPLATE", &self.template);
+        }
         out += "</VMTEMPLATE>";
         out
     }

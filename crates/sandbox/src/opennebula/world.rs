@@ -134,6 +134,8 @@ impl Estate {
             extra,
             never_runs: self.mischief.take(Mischief::NeverRuns, name),
             boot_fails: vm_template.boot_fails || self.mischief.take(Mischief::BootFails, name),
+            has_onegate: !self.mischief.take(Mischief::NoOnegate, name),
+            release: self.release,
         };
         let id = self.machines.bear(birth, &self.pace, at)?;
         self.ledger.make(VM, &id.to_string(), "");

@@ -61,6 +61,9 @@ impl Node {
 
 /// The root element of a document, or nothing where it is malformed.
 pub(super) fn read(text: &str) -> Option<Element> {
+    if !text.chars().all(is_allowed) {
+        return None;
+    }
     let mut reader = Reader::from_str(text);
     let mut open = vec![Element::default()];
     loop {
@@ -100,6 +103,11 @@ pub(super) fn read(text: &str) -> Option<Element> {
     roots.next().filter(|_| roots.next().is_none())
 }
 
+/// XML has no control characters but these.
+pub(super) fn is_allowed(c: char) -> bool {
+    !c.is_control() || matches!(c, '\t' | '\n' | '\r') || c >= '\u{7f}'
+}
+
 /// A carriage return that is not written as a reference does not survive.
 fn one_line_end(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
@@ -114,7 +122,7 @@ fn append(element: &mut Element, text: &str) {
 
 fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     if let Some(character) = reference.resolve_char_ref().ok()? {
-        return Some(character.into());
+        return is_allowed(character).then(|| character.into());
     }
     quick_xml::escape::resolve_predefined_entity(reference).map(str::to_owned)
 }

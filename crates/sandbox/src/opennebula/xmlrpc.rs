@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::vec;
 
 use super::refusal::Refusal;
+use super::release::Release;
 use super::xml::{self, Element};
 
 const PARSE_FAULT: i32 = -503;
@@ -20,6 +21,7 @@ pub(super) struct Call {
 #[derive(Debug)]
 pub(super) struct Params {
     rest: vec::IntoIter<Param>,
+    release: Release,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,10 +132,7 @@ impl Call {
         let not_proper =
             |why: String| Fault::new(PARSE_FAULT, format!("Call XML not a proper XML-RPC call.  {why}"));
         let Some(root) = xml::read(body) else {
-            let start: String = body.chars().take(40).collect();
-            return Err(not_proper(format!(
-                "Call is not valid XML.  Invalid XML \"content\".  Problem with token at '{start}...': unclosed token"
-            )));
+            return Err(not_proper(format!("Call is not valid XML.  {}", xml_error(body))));
         };
         if root.name != "methodCall" {
             return Err(not_proper(format!(
@@ -146,9 +145,20 @@ impl Call {
             return Err(not_proper("<methodCall> has no <methodName> child".into()));
         };
         let params = named("params").map(|params| params.elements().map(param).collect::<Vec<_>>());
-        let params = Params { rest: params.unwrap_or_default().into_iter() };
+        let params = Params { rest: params.unwrap_or_default().into_iter(), release: Release::default() };
         Ok(Call { method: method.text().trim().to_owned(), params })
     }
+}
+
+fn xml_error(body: &str) -> String {
+    if !body.trim_start().starts_with('<') {
+        return "syntax error".into();
+    }
+    if !body.chars().all(xml::is_allowed) {
+        return "not well-formed (invalid token)".into();
+    }
+    let start: String = body.chars().take(40).collect();
+    format!("Invalid XML \"content\".  Problem with token at '{start}...': unclosed token")
 }
 
 fn param(param: &Element) -> Param {
@@ -182,9 +192,16 @@ impl Params {
         }
     }
 
+    /// The rest of them is read as this release reads them.
+    pub(super) fn of_release(self, release: Release) -> Self {
+        Params { release, ..self }
+    }
+
+    /// 6.8 takes a number as well.
     pub(super) fn boolean(&mut self) -> Result<bool, Fault> {
         match self.next()? {
             Param::Boolean(value) => Ok(value),
+            Param::Integer(number) if self.release == Release::Six => Ok(number != 0),
             _ => Err(mistyped("boolean")),
         }
     }
@@ -192,6 +209,10 @@ impl Params {
     /// One that later versions added, and that may be missing.
     pub(super) fn optional_boolean(&mut self) -> Result<bool, Fault> {
         if self.rest.as_slice().is_empty() { Ok(false) } else { self.boolean() }
+    }
+
+    pub(super) fn optional_text(&mut self) -> Result<String, Fault> {
+        if self.rest.as_slice().is_empty() { Ok(String::new()) } else { self.text() }
     }
 
     pub(super) fn optional_integer(&mut self) -> Result<Option<i32>, Fault> {

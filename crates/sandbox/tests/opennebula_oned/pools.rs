@@ -63,6 +63,42 @@ async fn machines_are_listed_in_short_and_in_full() {
     assert!(
         list(COGNIT, "one.vmpool.infoextended", -1).await.contains("<SERVICE_ID><![CDATA[44]]></SERVICE_ID>")
     );
+    let refuse = async |args: [i32; 4], search: &str| {
+        let [whose, start, end, state] = args.map(Int);
+        caller.call(COGNIT, "one.vmpool.info", &[whose, start, end, state, Text(search)]).await.unwrap_err()
+    };
+    let why = "[one.vmpool.info] Full text search is not supported by the SQL backend";
+    assert_eq!(refuse([-2, -1, -1, -1], "x").await, (why.into(), 8192));
+    assert_eq!(refuse([-9, -1, -1, -1], "").await, ("[one.vmpool.info] Incorrect filter_flag".into(), 4096));
+    let why = "[one.vmpool.info] Incorrect filter_flag, state";
+    assert_eq!(refuse([-2, -1, -1, 12], "").await, (why.into(), 4096));
+}
+
+#[tokio::test]
+async fn a_short_machine_has_little_of_its_disks_and_nics_and_the_last_record() {
+    let caller = Caller::slow().await;
+    let id = caller.running().await;
+    caller.call(COGNIT, "one.vm.resize", &[Int(id), Text("CPU=2"), Bool(true)]).await.unwrap();
+    let xml = caller.call(COGNIT, "one.vmpool.infoset", &[Text(&id.to_string()), Bool(false)]).await.unwrap();
+    let texts = values(&xml);
+    let below = |place: &str| -> Vec<String> {
+        let place = format!("VM_POOL/VM/{place}/");
+        texts.iter().filter_map(|(at, _)| at.strip_prefix(&place).map(str::to_owned)).collect()
+    };
+    let text = |place: &str| {
+        let place = format!("VM_POOL/VM/{place}");
+        texts.iter().find(|(at, _)| *at == place).map(|(_, text)| text.as_str())
+    };
+    assert_eq!((text("TEMPLATE/VCPU"), text("TEMPLATE/CONTEXT/NETWORK")), (Some("1"), None));
+    assert_eq!(
+        below("TEMPLATE/NIC"),
+        ["IP", "MAC", "NETWORK", "NETWORK_ID", "NIC_ID", "SECURITY_GROUPS"].map(str::to_owned)
+    );
+    assert_eq!(below("TEMPLATE/DISK").len(), 11);
+    assert_eq!(text("TEMPLATE/DISK/ORIGINAL_SIZE"), None);
+    let record = ["OID", "SEQ", "HOSTNAME", "HID", "CID", "DS_ID", "VM_MAD", "TM_MAD", "ACTION"];
+    assert_eq!(below("HISTORY_RECORDS/HISTORY"), record.map(str::to_owned));
+    assert_eq!(text("HISTORY_RECORDS/HISTORY/SEQ"), Some("1"));
 }
 
 #[tokio::test]
@@ -70,7 +106,8 @@ async fn a_set_has_what_can_be_seen_of_it() {
     let caller = Caller::new().await;
     let one = caller.instantiate(0, "a", EXTRA).await;
     let two = caller.instantiate(0, "b", EXTRA).await;
-    let asked = format!("{two}, {one},999,x");
+    // By id, the highest first, and each once.
+    let asked = format!("{one}, {two},{one},999,x");
     let set = |session, extended| {
         let (caller, asked) = (&caller, &asked);
         async move { caller.call(session, "one.vmpool.infoset", &[Text(asked), Bool(extended)]).await.unwrap() }

@@ -2,7 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 
-use crate::caller::{COGNIT, Caller, EXTRA, Int, Text};
+use crate::caller::{COGNIT, Caller, EXTRA, Int, Text, body};
 use crate::outline::outline;
 
 /// The request and the answer of a file, with the number of the thing in place of `{id}`.
@@ -133,8 +133,44 @@ async fn other_methods_and_paths_get_a_page() {
     assert!(response.text().await.unwrap().contains("it's not the one you requested: '/'."));
     let broken = caller.raw("<nope").await;
     assert!(broken.contains("<i4>-503</i4>") && broken.contains("'&lt;nope...': unclosed token"), "{broken}");
+    let broken = caller.raw("hello").await;
+    let why = "Call XML not a proper XML-RPC call.  Call is not valid XML.  syntax error<";
+    assert!(broken.contains("<i4>-503</i4>") && broken.contains(why), "{broken}");
     let version = caller.call(COGNIT, "one.system.version", &[]).await;
     assert_eq!(version.as_deref(), Ok("6.8.3"));
     let nobody = caller.call("cognitcognitpass", "one.system.version", &[Text("x")]).await;
     assert_eq!(nobody.unwrap_err().1, 256);
+}
+
+#[tokio::test]
+async fn a_call_without_a_length_is_refused() {
+    let caller = Caller::new().await;
+    let parts = futures_util::stream::iter([Ok::<_, std::io::Error>("<methodCall/>")]);
+    let url = caller.sandbox.oned_url();
+    let response = caller.client.post(url).body(reqwest::Body::wrap_stream(parts)).send().await.unwrap();
+    assert_eq!(
+        (response.status(), &response.headers()["content-type"]),
+        (StatusCode::LENGTH_REQUIRED, &"text/html".parse().unwrap())
+    );
+}
+
+#[tokio::test]
+async fn a_number_in_place_of_a_boolean_is_taken_by_the_older_release_alone() {
+    let caller = Caller::new().await;
+    let id = caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap();
+    caller.call(COGNIT, "one.document.info", &[Int(id), Int(1)]).await.unwrap();
+    caller.release("7.4").await;
+    let answer = caller.raw(&body(COGNIT, "one.document.info", &[Int(id), Int(1)])).await;
+    assert!(answer.contains("<i4>-501</i4>"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_control_character_is_not_xml() {
+    let caller = Caller::new().await;
+    for control in ["\u{1}", "&#x1;"] {
+        let call = body(COGNIT, "one.document.allocate", &[Text("BODY=\"x%\""), Int(1337)]);
+        let answer = caller.raw(&call.replace('%', control)).await;
+        assert!(answer.contains("<i4>-503</i4>"), "{answer}");
+    }
+    assert_eq!(caller.standing("oned/document").await, 0);
 }

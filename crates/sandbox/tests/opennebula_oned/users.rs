@@ -17,8 +17,12 @@ impl Caller {
 async fn a_token_opens_until_it_expires_or_is_taken_back() {
     let caller = Caller::new().await;
     let token = caller.log_in(COGNIT, "cognit", 600).await.unwrap();
+    assert!(token.len() == 64 && token.chars().all(|c| c.is_ascii_hexdigit()), "{token}");
     let session = format!("cognit:{token}");
     assert!(caller.comes_in(&session).await);
+    let user = caller.call(COGNIT, "one.user.info", &[Int(-1)]).await.unwrap();
+    let shown: Vec<&str> = user.split("<LOGIN_TOKEN><TOKEN>").skip(1).collect();
+    assert!(shown.len() == 1 && shown[0].starts_with(&token), "{user}");
     assert!(!caller.comes_in(&format!("other:{token}")).await);
     caller.advance(600_000).await;
     assert!(!caller.comes_in(&session).await);
@@ -57,6 +61,12 @@ async fn users_know_themselves_and_administrators_everybody() {
     ] {
         let user = caller.call(session, "one.user.info", &[Int(-1)]).await.unwrap();
         assert!(user.starts_with(head), "{user}");
+        for (begin, end) in
+            [("<PASSWORD><![CDATA[", "]]></PASSWORD>"), ("<TOKEN_PASSWORD><![CDATA[", "]]></TOKEN_")]
+        {
+            let (_, rest) = user.split_once(begin).unwrap();
+            assert_eq!(rest.find(end), Some(64), "{user}");
+        }
     }
     caller.call(ONEADMIN, "one.user.info", &[Int(3)]).await.unwrap();
     assert_eq!(caller.call(COGNIT, "one.user.info", &[Int(3)]).await.unwrap_err().1, 512);

@@ -81,7 +81,7 @@ async fn text_that_is_not_escaped_adds_attributes() {
 #[tokio::test]
 async fn names_in_a_text_are_expanded_and_an_append_line_keeps_what_the_template_has() {
     let caller = Caller::new().await;
-    let contents = "APPEND=\"DISK\"\nDISK=[IMAGE=\"function-image\",SIZE=\"9000\"]\nGREETING=\"$WHO $UNKNOWN\"\n\
+    let contents = "APPEND=\"DISK\"\nDISK=[IMAGE=\"function-image\",IMAGE_UNAME=oneadmin,SIZE=\"9000\"]\nGREETING=\"$WHO $UNKNOWN\"\n\
                     PARENT=\"${FAAS.TEMPLATE.NIC.IP}|${FAAS.NAME}|${NOBODY.NAME}\"";
     let merge = json!({"custom_attrs_values": {"WHO": "world"}, "roles": [
         {"name": "FAAS"}, {"name": "DAAS", "vm_template_contents": contents}]});

@@ -141,7 +141,17 @@ async fn what_is_not_json_is_a_refusal_here_and_a_crash_there() {
         (crashed.status().as_u16(), &crashed.headers()["content-type"]),
         (500, &"text/html".parse().unwrap())
     );
-    assert!(crashed.text().await.unwrap().contains("JSON::ParserError at /service_template/0/action"));
+    let page = crashed.text().await.unwrap();
+    assert!(page.contains("JSON::ParserError at /service_template/0/action"));
+    assert!(page.len() >= 100_000, "{}", page.len());
+    for path in ["/service_template/0/action", "/service/0/action"] {
+        let crashed = caller.flow(Method::POST, path, Some(&json!({}))).await;
+        assert_eq!(
+            (crashed.status.as_u16(), &crashed.headers["content-type"]),
+            (500, &"text/html".parse().unwrap())
+        );
+        assert!(crashed.text.contains("NoMethodError at "), "{path}");
+    }
 }
 
 #[tokio::test]

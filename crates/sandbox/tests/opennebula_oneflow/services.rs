@@ -208,6 +208,8 @@ async fn a_template_can_be_added_and_used_by_its_owner_alone() {
         (&created["DOCUMENT"]["TYPE"], &created["DOCUMENT"]["UNAME"]),
         (&json!("101"), &json!("cognit"))
     );
+    // It has no policies that were not sent.
+    assert_eq!(created["DOCUMENT"]["TEMPLATE"]["BODY"]["roles"], template["roles"]);
     let id = caller.start("Mine", json!({})).await;
     let body = caller.until(id, 2).await;
     assert_eq!((nodes(&body, 0).len(), &body["roles"][0]["last_vmname"]), (2, &json!(2)));

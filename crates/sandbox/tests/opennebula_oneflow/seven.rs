@@ -49,7 +49,7 @@ async fn roles_are_found_by_name_and_take_json() {
     let caller = seven().await;
     let contents = |mark: &str| {
         json!({"CPU": "2", "VCPU": 2, "MEMORY": "256", "MARK": mark,
-            "CONTEXT": {"SR_AUTH": "a\"b"}, "DISK": [{"IMAGE": "function-image", "SIZE": "4096"}]})
+            "CONTEXT": {"SR_AUTH": "a\"b"}, "DISK": [{"IMAGE": "function-image", "IMAGE_UNAME": "oneadmin", "SIZE": "4096"}]})
     };
     let merge = json!({"name": "seven", "roles": [
         {"name": "FAAS", "template_contents": contents("f")},

@@ -86,8 +86,14 @@ impl Machines {
                 let fate = fate(&machine.name);
                 machine.plan_boot(pace, at, fate);
             }
-            (3, state) if state != State::Done => machine.plan_end(Lcm::CleanupDelete, pace, at),
-            (0..=3, state) => {
+            // Where there is nothing to try again, it succeeds all the same.
+            (2, State::Active(_)) | (3, State::Done) => {}
+            (2, state) => {
+                let why = format!("Could not perform a retry on VM {id}, wrong state {}.", state.name());
+                return Err(Refusal::new(ACTION, why));
+            }
+            (3, _) => machine.plan_delete(pace, at),
+            (0..=1, state) => {
                 let why = format!("Could not perform recover on VM {id}, wrong state {}.", state.name());
                 return Err(Refusal::new(ACTION, why));
             }
@@ -102,15 +108,16 @@ impl Machine {
     fn terminate(&mut self, hard: bool, pace: &Pace, at: OffsetDateTime) -> Result<(), String> {
         match self.state() {
             State::Done => {}
+            _ if self.is_ending() && !hard => {}
             State::Pending | State::Hold => {
                 self.agenda.clear();
                 self.agenda.add(at, Turn::Enter(State::Done));
             }
             State::Suspended | State::PowerOff | State::Active(Lcm::Running) => {
-                self.plan_end(Lcm::Shutdown, pace, at);
+                self.plan_shutdown(pace, at);
             }
-            State::Active(Lcm::Shutdown) if hard => self.plan_end(Lcm::Shutdown, pace, at),
-            State::Active(Lcm::BootFailure) => self.plan_end(Lcm::CleanupDelete, pace, at),
+            State::Active(Lcm::Shutdown) if hard => self.plan_shutdown(pace, at),
+            State::Active(Lcm::BootFailure) => self.plan_delete(pace, at),
             state @ State::Active(_) => {
                 return Err(format!("Could not terminate VM {}, wrong state {}.", self.id, state.name()));
             }
@@ -121,7 +128,7 @@ impl Machine {
     fn carry_out(&mut self, action: Action, pace: &Pace, at: OffsetDateTime) -> Result<(), String> {
         let ends = later(at, pace.poweroff_ms);
         let running = State::Active(Lcm::Running);
-        match (action, self.state()) {
+        match (action, self.state_for_change()) {
             (Action::Hold, State::Pending) => {
                 self.agenda.clear();
                 self.enter(State::Hold, at);
@@ -150,6 +157,7 @@ impl Machine {
             }
             (Action::Resched(is_to_resched), State::PowerOff | State::Active(Lcm::Running)) => {
                 self.is_to_resched = is_to_resched;
+                self.agenda.add(later(at, pace.pending_in(self.release)), Turn::Rescheduled);
             }
             (_, state) => return Err(format!("This action is not available for state {}", state.name())),
         }

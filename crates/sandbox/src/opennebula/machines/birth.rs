@@ -5,23 +5,17 @@ use std::net::Ipv4Addr;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+use super::admission::{Admission, IMAGE_ID, IMAGE_SIZE, Network, refuse};
 use super::capacity::{HOST_CPU, HOST_MEMORY_KIB};
 use super::life::{Agenda, Fate};
 use super::machine::Machine;
 use super::state::State;
 use super::{Machines, Refusal};
-use crate::loopback::Network;
+use crate::loopback;
 use crate::opennebula::pace::Pace;
-use crate::opennebula::refusal::ALLOCATE;
+use crate::opennebula::release::Release;
 use crate::opennebula::template::{Template, Value, Vector};
 use crate::opennebula::users::{Caller, Permissions};
-
-/// The only image that there is, and its size in megabytes.
-const IMAGE: &str = "function-image";
-const IMAGE_SIZE: u64 = 1024;
-
-/// What ordinary users may not set from 7.4 on.
-pub(crate) const RESTRICTED: &str = "RAW";
 
 /// What oned keeps in TEMPLATE; all other attributes are the user's.
 const OF_TEMPLATE: &[&str] = &[
@@ -67,16 +61,24 @@ pub(crate) struct Birth {
     pub(crate) extra: Template,
     pub(crate) never_runs: bool,
     pub(crate) boot_fails: bool,
+    pub(crate) has_onegate: bool,
+    pub(crate) release: Release,
 }
 
 impl Machines {
     pub(crate) fn bear(&mut self, birth: Birth, pace: &Pace, at: OffsetDateTime) -> Result<i32, Refusal> {
-        let Birth { owner, name, mut template, template_id, extra, never_runs, boot_fails } = birth;
+        let Birth { owner, name, mut template, template_id, extra, release, .. } = birth;
         template.merge(extra);
         let mut user_template = template.split_off(|name| !OF_TEMPLATE.contains(&name));
         user_template.remove("NAME");
-        check_capacity(&template)?;
-        check_images(&template)?;
+        let admission = Admission {
+            release,
+            caller: &owner,
+            name: &name,
+            template: &template,
+            has_onegate: birth.has_onegate,
+        };
+        admission.check()?;
         let id = self.next_id;
         let nics = template.vectors("NIC").count();
         let addresses: Vec<Ipv4Addr> = (0..nics).map_while(|_| self.network.lease()).collect();
@@ -90,19 +92,14 @@ impl Machines {
         let name = if name.is_empty() { format!("one-{id}") } else { name };
         fill_disks(&mut template);
         fill_nics(&mut template, id, &addresses);
-        fill_context(&mut template, id, &name, &addresses);
-        fill_rest(&mut template, id, template_id);
+        fill_context(&mut template, id, &name, release);
+        fill_rest(&mut template, id, template_id, release);
         let fate = match () {
             () if !fits(&template) => Fate::Waits,
-            () if never_runs => Fate::BootsForEver,
-            () if boot_fails => Fate::FailsToBoot,
+            () if birth.never_runs => Fate::BootsForEver,
+            () if birth.boot_fails => Fate::FailsToBoot,
             () => Fate::Runs,
         };
-        if fate == Fate::Waits {
-            let why = "Cannot dispatch VM to any Host. Possible reasons: Not enough capacity in Host or System DS, \
-                       dispatch limit reached, or limit of free leases reached.";
-            user_template.set("SCHED_MESSAGE", why);
-        }
         let mut machine = Machine {
             id,
             owner,
@@ -110,12 +107,14 @@ impl Machines {
             name,
             template,
             user_template,
+            release,
             state: State::Pending,
             is_to_resched: false,
             born_at: at,
             ended_at: None,
             history: Vec::new(),
             agenda: Agenda::default(),
+            explained_from: None,
         };
         machine.plan_birth(pace, at, fate);
         self.by_id.insert(id, machine);
@@ -123,33 +122,6 @@ impl Machines {
         self.busy.insert(id);
         Ok(id)
     }
-}
-
-fn refuse<T>(why: &str) -> Result<T, Refusal> {
-    Err(Refusal::new(ALLOCATE, format!("Error allocating a new virtual machine. {why}")))
-}
-
-fn check_capacity(template: &Template) -> Result<(), Refusal> {
-    let is_positive =
-        |name| template.get(name).and_then(|text| text.parse::<i64>().ok()).is_some_and(|n| n > 0);
-    if !is_positive("MEMORY") {
-        return refuse("MEMORY attribute must be a positive integer value.");
-    }
-    let cpu = template.get("CPU").and_then(|text| text.parse::<f64>().ok());
-    if cpu.is_none_or(|cpu| cpu <= 0.0) {
-        return refuse("CPU attribute must be a positive float or integer value.");
-    }
-    if template.has("VCPU") && !is_positive("VCPU") {
-        return refuse("VCPU attribute must be a positive integer value.");
-    }
-    Ok(())
-}
-
-fn check_images(template: &Template) -> Result<(), Refusal> {
-    let missing = template.vectors("DISK").filter_map(|disk| disk.get("IMAGE")).find(|image| *image != IMAGE);
-    let Some(image) = missing else { return Ok(()) };
-    let whose = "Set IMAGE_UNAME or IMAGE_UID of owner in DISK.";
-    refuse(&format!("User 0 does not own an image with name: {image} . {whose}"))
 }
 
 fn fits(template: &Template) -> bool {
@@ -165,9 +137,17 @@ fn fill(vector: &mut Vector, values: &[(&str, &str)]) {
 }
 
 fn fill_disks(template: &mut Template) {
+    fill_images(template);
+    for (position, disk) in template.vectors_mut("DISK").enumerate() {
+        let letter = char::from(b'a' + u8::try_from(position % 26).unwrap_or_default());
+        fill(disk, &[("DISK_SNAPSHOT_TOTAL_SIZE", "0"), ("SAVE", "NO"), ("TARGET", &format!("sd{letter}"))]);
+    }
+}
+
+/// What a disk has of its image, and of the datastore that the image is in.
+fn fill_images(template: &mut Template) {
     for (position, disk) in template.vectors_mut("DISK").enumerate() {
         let asked = disk.get("SIZE").and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
-        let letter = char::from(b'a' + u8::try_from(position % 26).unwrap_or_default());
         fill(
             disk,
             &[
@@ -179,24 +159,32 @@ fn fill_disks(template: &mut Template) {
                 ("DATASTORE_ID", "1"),
                 ("DEV_PREFIX", "sd"),
                 ("DISK_ID", &position.to_string()),
-                ("DISK_SNAPSHOT_TOTAL_SIZE", "0"),
                 ("DISK_TYPE", "FILE"),
                 ("DRIVER", "dummy_format"),
                 ("FORMAT", "dummy_format"),
-                ("IMAGE_ID", "0"),
+                ("IMAGE_ID", &IMAGE_ID.to_string()),
                 ("IMAGE_STATE", "2"),
                 ("LN_TARGET", "NONE"),
                 ("ORIGINAL_SIZE", &IMAGE_SIZE.to_string()),
                 ("READONLY", "NO"),
-                ("SAVE", "NO"),
                 ("SIZE", &asked.max(IMAGE_SIZE).to_string()),
                 ("SOURCE", "dummy_path"),
-                ("TARGET", &format!("sd{letter}")),
                 ("TM_MAD", "dummy"),
                 ("TYPE", "FILE"),
             ],
         );
     }
+}
+
+/// A VM template as `one.template.info` answers it in full.
+pub(crate) fn extended(template: &Template) -> Template {
+    let mut template = template.clone();
+    fill_images(&mut template);
+    for nic in template.vectors_mut("NIC") {
+        let network = Network::of(nic).id.to_string();
+        fill(nic, &[("NETWORK_ID", &network)]);
+    }
+    template
 }
 
 fn mac(address: Ipv4Addr) -> String {
@@ -206,6 +194,10 @@ fn mac(address: Ipv4Addr) -> String {
 
 fn fill_nics(template: &mut Template, id: i32, addresses: &[Ipv4Addr]) {
     for (position, (nic, address)) in template.vectors_mut("NIC").zip(addresses).enumerate() {
+        let network = Network::of(nic);
+        if network.is_routed {
+            fill(nic, &[("GATEWAY", &loopback::Network::gateway(*address).to_string())]);
+        }
         fill(
             nic,
             &[
@@ -213,11 +205,10 @@ fn fill_nics(template: &mut Template, id: i32, addresses: &[Ipv4Addr]) {
                 ("BRIDGE", "br0"),
                 ("BRIDGE_TYPE", "linux"),
                 ("CLUSTER_ID", "0"),
-                ("GATEWAY", &Network::gateway(*address).to_string()),
                 ("IP", &address.to_string()),
                 ("MAC", &mac(*address)),
                 ("NAME", &format!("NIC{position}")),
-                ("NETWORK_ID", "0"),
+                ("NETWORK_ID", &network.id.to_string()),
                 ("NIC_ID", &position.to_string()),
                 ("SECURITY_GROUPS", "0"),
                 ("TARGET", &format!("one-{id}-{position}")),
@@ -247,7 +238,8 @@ const OF_GUEST_NIC: &[&str] = &[
     "VROUTER_MANAGEMENT",
 ];
 
-fn fill_context(template: &mut Template, id: i32, name: &str, addresses: &[Ipv4Addr]) {
+fn fill_context(template: &mut Template, id: i32, name: &str, release: Release) {
+    let nics: Vec<Vector> = template.vectors("NIC").cloned().collect();
     let disks = template.vectors("DISK").count();
     let known = template.clone();
     let value = |word: &str| match word {
@@ -263,17 +255,22 @@ fn fill_context(template: &mut Template, id: i32, name: &str, addresses: &[Ipv4A
     if context.get("NETWORK").is_none_or(|value| value != "YES") {
         return;
     }
-    for (position, address) in addresses.iter().enumerate() {
+    for (position, nic) in nics.iter().enumerate() {
+        let of_nic = |name: &str| nic.get(name).cloned().unwrap_or_default();
         let mut set = |name: &str, value: String| context.insert(format!("ETH{position}_{name}"), value);
         for name in OF_GUEST_NIC {
             set(name, String::new());
         }
-        let [a, b, c, _] = address.octets();
-        set("GATEWAY", Network::gateway(*address).to_string());
-        set("IP", address.to_string());
-        set("MAC", mac(*address));
-        set("MASK", "255.255.255.0".into());
-        set("NETWORK", Ipv4Addr::new(a, b, c, 0).to_string());
+        if release == Release::Seven {
+            set("ROUTES", String::new());
+        }
+        let (ip, is_routed) = (of_nic("IP"), Network::of(nic).is_routed);
+        let network = ip.rsplit_once('.').map(|(network, _)| format!("{network}.0"));
+        set("GATEWAY", of_nic("GATEWAY"));
+        set("MASK", if is_routed { "255.255.255.0".into() } else { String::new() });
+        set("NETWORK", network.filter(|_| is_routed).unwrap_or_default());
+        set("IP", ip);
+        set("MAC", of_nic("MAC"));
     }
 }
 
@@ -293,12 +290,15 @@ fn expand(text: &str, value: &impl Fn(&str) -> String) -> String {
     expanded
 }
 
-fn fill_rest(template: &mut Template, id: i32, template_id: i32) {
+fn fill_rest(template: &mut Template, id: i32, template_id: i32, release: Release) {
     let clusters = "(\"CLUSTERS/ID\" @> 0)";
     template.set("AUTOMATIC_DS_REQUIREMENTS", clusters);
     template.set("AUTOMATIC_NIC_REQUIREMENTS", clusters);
-    template
-        .set("AUTOMATIC_REQUIREMENTS", "(CLUSTER_ID = 0) & !(PUBLIC_CLOUD = YES) & !(PIN_POLICY = PINNED)");
+    let requirements = match release {
+        Release::Six => "(CLUSTER_ID = 0) & !(PUBLIC_CLOUD = YES) & !(PIN_POLICY = PINNED)",
+        Release::Seven => "(CLUSTER_ID = 0) & !(PIN_POLICY = PINNED)",
+    };
+    template.set("AUTOMATIC_REQUIREMENTS", requirements);
     if !template.has("OS") {
         template.add("OS", Value::Vector(Vector::new()));
     }

@@ -33,7 +33,7 @@ struct Wanted {
 impl Wanted {
     fn read(template: &Template) -> Result<Self, Refusal> {
         let cpu = template.get("CPU").and_then(|text| text.parse::<f64>().ok());
-        let whole = |name| template.get(name).and_then(|text| text.parse::<i64>().ok());
+        let whole = |name| template.get(name).and_then(leading_integer);
         let (vcpu, memory) = (whole("VCPU"), whole("MEMORY"));
         let refuse = |why: &str| Err(Refusal::new(INTERNAL, why));
         if cpu.is_some_and(|cpu| cpu < 0.0) {
@@ -78,6 +78,14 @@ impl Wanted {
     }
 }
 
+/// As C++ reads a number: what follows the digits does not matter.
+fn leading_integer(text: &str) -> Option<i64> {
+    let text = text.trim_start();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    text[..text.len() - digits.len() + end].parse().ok()
+}
+
 impl Machines {
     pub(crate) fn resize(
         &mut self,
@@ -90,11 +98,11 @@ impl Machines {
     ) -> Result<(), Refusal> {
         let wanted = Wanted::read(template)?;
         let machine = self.change(caller, id, Right::Manage)?;
-        let is_live = match machine.state() {
+        let is_live = match machine.state_for_change() {
             State::Active(Lcm::Running) => true,
             State::Pending | State::Hold | State::PowerOff => false,
             state => {
-                let why = format!("Could not perform resize on VM {id}, wrong state {}.", state.name());
+                let why = format!("Cannot resize a VM in state {}", state.name());
                 return Err(Refusal::new(ACTION, why));
             }
         };
@@ -133,17 +141,17 @@ impl Machines {
         at: OffsetDateTime,
     ) -> Result<(), Refusal> {
         let refuse = |why: String| Err(Refusal::new(ACTION, why));
-        let Ok(wanted) = size.parse::<u64>() else {
+        let Ok(wanted) = size.parse::<i64>() else {
             return refuse("Disk SIZE is not a valid integer".into());
         };
         let machine = self.change(caller, id, Right::Manage)?;
         let Some(current) = machine.disk_size(disk) else {
             return refuse("VM disk does not exist".into());
         };
-        if wanted <= current {
+        if !u64::try_from(wanted).is_ok_and(|wanted| wanted > current) {
             return refuse("New disk size has to be greater than current one".into());
         }
-        let is_live = match machine.state() {
+        let is_live = match machine.state_for_change() {
             State::Active(Lcm::Running) => true,
             State::PowerOff => false,
             state => {

@@ -17,6 +17,8 @@ pub(super) enum Turn {
     FailBoot,
     /// The guest says that it is ready.
     Ready,
+    /// The scheduler has looked at it again, and left it where it is.
+    Rescheduled,
     /// The old values come back where the resize did nothing.
     EndResize {
         undo: Option<Vector>,
@@ -43,6 +45,10 @@ impl Agenda {
         self.turns.is_empty()
     }
 
+    pub(super) fn ends(&self) -> bool {
+        self.turns.iter().any(|(_, turn)| matches!(turn, Turn::Enter(State::Done)))
+    }
+
     fn next_due(&mut self, now: OffsetDateTime) -> Option<(OffsetDateTime, Turn)> {
         self.turns.pop_front_if(|(at, _)| *at <= now)
     }
@@ -56,6 +62,7 @@ impl Machine {
                 Turn::Enter(state) => self.enter(state, at),
                 Turn::FailBoot => self.fail_boot(at),
                 Turn::Ready => self.user_template.set("READY", "YES"),
+                Turn::Rescheduled => self.is_to_resched = false,
                 Turn::EndResize { undo } => {
                     self.template.remove("RESIZE");
                     if let Some(old) = undo {
@@ -65,14 +72,27 @@ impl Machine {
                 }
             }
         }
+        self.explain(now);
+    }
+
+    /// The scheduler writes its message anew each time that it looks.
+    fn explain(&mut self, now: OffsetDateTime) {
+        if self.state != State::Pending {
+            self.explained_from = None;
+        }
+        if self.explained_from.is_some_and(|from| from <= now) {
+            let why = "Cannot dispatch VM: No host with enough capacity to deploy the VM";
+            self.user_template.set("SCHED_MESSAGE", format!("{}: {why}", log_time(now)));
+        }
     }
 
     /// From nothing to running.
     pub(super) fn plan_birth(&mut self, pace: &Pace, at: OffsetDateTime, fate: Fate) {
+        let deployed = later(at, pace.pending_in(self.release));
         if fate == Fate::Waits {
+            self.explained_from = Some(deployed);
             return;
         }
-        let deployed = later(at, pace.pending_ms);
         self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Init)));
         self.agenda.add(deployed, Turn::Enter(State::Active(Lcm::Prolog)));
         let copied = later(deployed, pace.prolog_ms);
@@ -95,24 +115,27 @@ impl Machine {
         }
     }
 
-    /// The way out; the later states come one after the other.
-    pub(super) fn plan_end(&mut self, first: Lcm, pace: &Pace, at: OffsetDateTime) {
+    /// The way out. The first look still sees it run, and the other states come one after the other.
+    pub(super) fn plan_shutdown(&mut self, pace: &Pace, at: OffsetDateTime) {
         self.agenda.clear();
         self.template.remove("RESIZE");
-        self.enter(State::Active(first), at);
-        let end = later(at, pace.terminate_ms);
-        if first == Lcm::Shutdown {
-            self.agenda.add(later(at, pace.terminate_ms / 2), Turn::Enter(State::Active(Lcm::Epilog)));
-        }
+        let third = pace.terminate_ms / 3;
+        self.agenda.add(later(at, third), Turn::Enter(State::Active(Lcm::Shutdown)));
+        self.agenda.add(later(at, 2 * third), Turn::Enter(State::Active(Lcm::Epilog)));
+        self.agenda.add(later(at, pace.terminate_ms), Turn::Enter(State::Done));
+    }
+
+    /// The short way out. The state of the cleanup is over too soon to be seen.
+    pub(super) fn plan_delete(&mut self, pace: &Pace, at: OffsetDateTime) {
+        self.agenda.clear();
+        self.template.remove("RESIZE");
+        let is_active = matches!(self.state, State::Active(_));
+        let end = if is_active { later(at, pace.terminate_ms) } else { at };
         self.agenda.add(end, Turn::Enter(State::Done));
     }
 
     fn fail_boot(&mut self, at: OffsetDateTime) {
-        let format = format_description!(
-            "[weekday repr:short] [month repr:short] [day] [hour]:[minute]:[second] [year]"
-        );
-        let when = at.format(&format).unwrap_or_default();
-        self.user_template.set("ERROR", format!("{when}: DEPLOY: {}", self.deploy_id()));
+        self.user_template.set("ERROR", format!("{}: DEPLOY: {}", log_time(at), self.deploy_id()));
         self.enter(State::Active(Lcm::BootFailure), at);
     }
 }
@@ -125,6 +148,14 @@ pub(crate) enum Fate {
     BootsForEver,
     /// No host is big enough.
     Waits,
+}
+
+/// As oned writes it before a message, such as `Mon Nov 16 17:47:52 2026`.
+fn log_time(at: OffsetDateTime) -> String {
+    let format = format_description!(
+        "[weekday repr:short] [month repr:short] [day padding:space] [hour]:[minute]:[second] [year]"
+    );
+    at.format(&format).unwrap_or_default()
 }
 
 fn restore(template: &mut Template, old: &Vector) {

@@ -6,6 +6,7 @@ use time::OffsetDateTime;
 
 use super::life::Agenda;
 use super::state::{Lcm, State};
+use crate::opennebula::release::Release;
 use crate::opennebula::template::{Template, Vector};
 use crate::opennebula::users::{Caller, Owned, Permissions};
 
@@ -19,12 +20,16 @@ pub(crate) struct Machine {
     pub(crate) name: String,
     pub(crate) template: Template,
     pub(crate) user_template: Template,
+    /// The one that it was made in.
+    pub(super) release: Release,
     pub(super) state: State,
     pub(super) is_to_resched: bool,
     pub(super) born_at: OffsetDateTime,
     pub(super) ended_at: Option<OffsetDateTime>,
     pub(super) history: Vec<Record>,
     pub(super) agenda: Agenda,
+    /// From when on the scheduler says why it waits.
+    pub(super) explained_from: Option<OffsetDateTime>,
 }
 
 /// One stay on a host; a change of size begins another.
@@ -77,7 +82,20 @@ impl Machine {
     }
 
     pub(super) fn is_busy(&self) -> bool {
-        !self.agenda.is_empty()
+        !self.agenda.is_empty() || self.explained_from.is_some()
+    }
+
+    /// It was told to end, and may not show it yet.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.agenda.ends()
+    }
+
+    /// The state that decides what can be done with it.
+    pub(super) fn state_for_change(&self) -> State {
+        match self.state {
+            State::Active(Lcm::Running) if self.is_ending() => State::Active(Lcm::Shutdown),
+            state => state,
+        }
     }
 
     pub(super) fn deploy_id(&self) -> String {

@@ -1,6 +1,7 @@
 //! The machines of OpenNebula: how they are born, live, change and end.
 
 mod act;
+mod admission;
 mod birth;
 mod capacity;
 mod life;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
-pub(crate) use self::birth::{Birth, RESTRICTED};
+pub(crate) use self::admission::RESTRICTED;
+pub(crate) use self::birth::{Birth, extended};
 pub(crate) use self::capacity::Resize;
 pub(crate) use self::life::Fate;
 pub(crate) use self::machine::Machine;

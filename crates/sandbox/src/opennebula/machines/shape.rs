@@ -3,7 +3,8 @@
 use time::OffsetDateTime;
 
 use super::machine::{Machine, Record};
-use crate::opennebula::template::Template;
+use crate::opennebula::release::Release;
+use crate::opennebula::template::{Template, Value};
 use crate::opennebula::xml::{write, write_head, write_permissions, write_template};
 
 /// Of what the user wrote, a list in short has only these.
@@ -17,7 +18,21 @@ const OF_SHORT_USER_TEMPLATE: &[&str] = &[
     "SCHED_REQUIREMENTS",
     "USER_PRIORITY",
 ];
-const OF_SHORT_TEMPLATE: &[&str] = &["CPU", "DISK", "GRAPHICS", "MEMORY", "NIC"];
+const OF_SHORT_TEMPLATE: &[&str] = &["CPU", "GRAPHICS", "MEMORY", "VCPU"];
+const OF_SHORT_DISK: &[&str] = &[
+    "DISK_ID",
+    "DATASTORE",
+    "DATASTORE_ID",
+    "IMAGE",
+    "IMAGE_ID",
+    "SIZE",
+    "TYPE",
+    "CLONE",
+    "CLONE_TARGET",
+    "LN_TARGET",
+    "DISK_SNAPSHOT_TOTAL_SIZE",
+];
+const OF_SHORT_NIC: &[&str] = &["IP", "MAC", "NETWORK", "NETWORK_ID", "NIC_ID", "SECURITY_GROUPS"];
 
 impl Machine {
     pub(crate) fn to_pool_xml(&self, is_extended: bool) -> String {
@@ -34,12 +49,36 @@ impl Machine {
         write(&mut out, "LCM_STATE", lcm_state);
         write(&mut out, "RESCHED", i32::from(self.is_to_resched));
         self.write_times(&mut out);
-        let taken = |names: &[&str], from: &Template| from.clone().split_off(|name| names.contains(&name));
-        write_template(&mut out, "TEMPLATE", &taken(OF_SHORT_TEMPLATE, &self.template));
+        write_template(&mut out, "TEMPLATE", &self.short_template());
         out += "<MONITORING/>";
-        write_template(&mut out, "USER_TEMPLATE", &taken(OF_SHORT_USER_TEMPLATE, &self.user_template));
-        out += "<HISTORY_RECORDS/></VM>";
+        let user_template =
+            self.user_template.clone().split_off(|name| OF_SHORT_USER_TEMPLATE.contains(&name));
+        write_template(&mut out, "USER_TEMPLATE", &user_template);
+        match self.history.len().checked_sub(1) {
+            None => out += "<HISTORY_RECORDS/>",
+            Some(last) => {
+                out += "<HISTORY_RECORDS><HISTORY>";
+                self.write_host(&mut out, last);
+                write(&mut out, "DS_ID", 0);
+                write_drivers(&mut out);
+                write(&mut out, "ACTION", 0);
+                out += "</HISTORY></HISTORY_RECORDS>";
+            }
+        }
+        out += "</VM>";
         out
+    }
+
+    fn short_template(&self) -> Template {
+        let mut short = self.template.clone().split_off(|name| OF_SHORT_TEMPLATE.contains(&name));
+        for (name, members) in [("DISK", OF_SHORT_DISK), ("NIC", OF_SHORT_NIC)] {
+            for vector in self.template.vectors(name) {
+                let taken = vector.iter().filter(|(member, _)| members.contains(&member.as_str()));
+                let taken = taken.map(|(member, text)| (member.clone(), text.clone())).collect();
+                short.add(name, Value::Vector(taken));
+            }
+        }
+        short
     }
 
     fn write_times(&self, out: &mut String) {
@@ -84,16 +123,15 @@ impl Machine {
 
     fn write_record(&self, out: &mut String, seq: usize, record: &Record) {
         *out += "<HISTORY>";
-        write(out, "OID", self.id);
-        write(out, "SEQ", seq);
-        write(out, "HOSTNAME", Machine::host());
-        write(out, "HID", 0);
-        write(out, "CID", 0);
+        self.write_host(out, seq);
         write(out, "STIME", record.started);
         write(out, "ETIME", record.ended);
-        write(out, "VM_MAD", "<![CDATA[dummy]]>");
-        write(out, "TM_MAD", "<![CDATA[dummy]]>");
+        write_drivers(out);
         write(out, "DS_ID", 0);
+        if self.release == Release::Seven {
+            write(out, "PLAN_ID", -1);
+            write(out, "ACTION_ID", -1);
+        }
         for (name, second) in [
             ("PSTIME", record.prolog.start),
             ("PETIME", record.prolog.end),
@@ -110,4 +148,16 @@ impl Machine {
         }
         *out += "</HISTORY>";
     }
+    fn write_host(&self, out: &mut String, seq: usize) {
+        write(out, "OID", self.id);
+        write(out, "SEQ", seq);
+        write(out, "HOSTNAME", Machine::host());
+        write(out, "HID", 0);
+        write(out, "CID", 0);
+    }
+}
+
+fn write_drivers(out: &mut String) {
+    write(out, "VM_MAD", "<![CDATA[dummy]]>");
+    write(out, "TM_MAD", "<![CDATA[dummy]]>");
 }

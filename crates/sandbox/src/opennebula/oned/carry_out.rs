@@ -11,7 +11,6 @@ use crate::opennebula::template::Template;
 use crate::opennebula::template_text;
 use crate::opennebula::users::{Caller, Right};
 use crate::opennebula::world::Estate;
-use crate::opennebula::xml::write;
 use crate::opennebula::xmlrpc::Reply;
 
 /// A caller in front of the world as it is now.
@@ -35,10 +34,10 @@ impl Counter<'_> {
     fn user_info(&self, id: i32) -> Result<Reply, Refusal> {
         let id = if id < 0 { self.caller.uid } else { id };
         let user = self.estate.users.with_uid(id).ok_or_else(|| Refusal::missing("user", id))?;
-        if user.uid != self.caller.uid && !self.caller.is_admin() {
+        if id != self.caller.uid && !self.caller.is_admin() {
             return Err(Refusal::unauthorized(&self.caller, Right::Use, "USER", Some(id)));
         }
-        Ok(Reply::Text(user_xml(user)))
+        Ok(Reply::Text(user.to_xml()))
     }
 
     fn log_in(&mut self, user: &str, token: &str, valid_s: i32) -> Result<Reply, Refusal> {
@@ -78,24 +77,4 @@ pub(super) fn parse(text: &str, release: Release) -> Result<Template, Refusal> {
 
 pub(super) fn pool(name: &str, items: impl Iterator<Item = String>) -> Reply {
     Reply::Text(format!("<{name}>{}</{name}>", items.collect::<String>()))
-}
-
-/// Passwords are not shown, not even as hashes.
-fn user_xml(user: &Caller) -> String {
-    let mut out = String::from("<USER>");
-    write(&mut out, "ID", user.uid);
-    write(&mut out, "GID", user.gid);
-    write(&mut out, "GROUPS", format_args!("<ID>{}</ID>", user.gid));
-    write(&mut out, "GNAME", &user.group);
-    write(&mut out, "NAME", &user.name);
-    write(&mut out, "PASSWORD", "<![CDATA[]]>");
-    write(&mut out, "AUTH_DRIVER", "<![CDATA[core]]>");
-    write(&mut out, "ENABLED", 1);
-    let quotas = "<DATASTORE_QUOTA></DATASTORE_QUOTA><NETWORK_QUOTA></NETWORK_QUOTA><VM_QUOTA></VM_QUOTA>\
-                  <IMAGE_QUOTA></IMAGE_QUOTA>";
-    write(&mut out, "TEMPLATE", "");
-    out += quotas;
-    write(&mut out, "DEFAULT_USER_QUOTAS", quotas);
-    out += "</USER>";
-    out
 }

@@ -27,10 +27,10 @@ pub(super) enum OnDocuments {
 
 #[derive(Debug)]
 pub(super) enum OnMachines {
-    TemplateInfo(i32),
+    TemplateInfo { id: i32, is_extended: bool },
     Instantiate { template: i32, name: String, is_held: bool, extra: String },
     Info(i32),
-    Pool { range: Range, state: i32, is_extended: bool },
+    Pool { range: Range, state: i32, search: String, is_extended: bool },
     Set { ids: String, is_extended: bool },
     Resize { id: i32, template: String },
     DiskResize { id: i32, disk: i32, size: String },
@@ -108,10 +108,9 @@ impl OnMachines {
     fn read(method: &str, params: &mut Params) -> Result<Self, Fault> {
         Ok(match method {
             "one.template.info" => {
-                let id = params.integer()?;
+                let (id, is_extended) = (params.integer()?, params.optional_boolean()?);
                 params.optional_boolean()?;
-                params.optional_boolean()?;
-                OnMachines::TemplateInfo(id)
+                OnMachines::TemplateInfo { id, is_extended }
             }
             "one.template.instantiate" => {
                 let (template, name, is_held) = (params.integer()?, params.text()?, params.boolean()?);
@@ -126,7 +125,8 @@ impl OnMachines {
             }
             "one.vmpool.info" | "one.vmpool.infoextended" => {
                 let (range, state) = (Range::read(params)?, params.integer()?);
-                OnMachines::Pool { range, state, is_extended: method == "one.vmpool.infoextended" }
+                let search = params.optional_text()?;
+                OnMachines::Pool { range, state, search, is_extended: method == "one.vmpool.infoextended" }
             }
             "one.vmpool.infoset" => {
                 OnMachines::Set { ids: params.text()?, is_extended: params.optional_boolean()? }

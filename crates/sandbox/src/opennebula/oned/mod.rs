@@ -11,7 +11,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use tracing::debug;
@@ -40,7 +40,13 @@ pub(super) fn routes(one: &OpenNebula, faults: &Arc<Faults>) -> Router {
         .with_state(one.clone())
 }
 
-async fn answer(State(one): State<OpenNebula>, method: Method, uri: Uri, body: Bytes) -> Response {
+async fn answer(
+    State(one): State<OpenNebula>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     let mut response = if method != Method::POST {
         page(StatusCode::METHOD_NOT_ALLOWED, "POST is the only HTTP method this server understands")
     } else if uri.path() != PATH {
@@ -50,6 +56,9 @@ async fn answer(State(one): State<OpenNebula>, method: Method, uri: Uri, body: B
             uri.path()
         );
         page(StatusCode::NOT_FOUND, &why)
+    } else if !headers.contains_key(header::CONTENT_LENGTH) {
+        let why = "You must send a content-length HTTP header in an XML-RPC call.";
+        page(StatusCode::LENGTH_REQUIRED, why)
     } else {
         let text = String::from_utf8_lossy(&body);
         let answer = one.call(&text).unwrap_or_else(|fault| fault.to_xml());
@@ -73,7 +82,7 @@ impl OpenNebula {
     fn call(&self, body: &str) -> Result<String, Fault> {
         let Call { method, mut params } = Call::read(body)?;
         let session = params.text();
-        let command = Command::read(&method, params);
+        let command = Command::read(&method, params.of_release(self.nebula.estate().release));
         // An unknown method is told before anything else, also where there is not even a session.
         let (command, session) = match (command, session) {
             (Err(fault), _) if fault == Fault::unknown_method(&method) => return Err(fault),

@@ -1,9 +1,12 @@
 //! What is done to VM templates and machines.
 
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
 use super::carry_out::{CANNOT_UPDATE, Counter, appends, parse, pool};
 use super::command::OnMachines;
 use crate::opennebula::machines::{RESTRICTED, State};
-use crate::opennebula::refusal::{ACTION, INTERNAL, Refusal};
+use crate::opennebula::refusal::{ACTION, INTERNAL, Refusal, XML_RPC_API};
 use crate::opennebula::release::Release;
 use crate::opennebula::template::Template;
 use crate::opennebula::users::{Caller, Right};
@@ -13,8 +16,8 @@ impl Counter<'_> {
     pub(super) fn on_machines(&mut self, command: OnMachines) -> Result<Reply, Refusal> {
         let Counter { estate, caller, now } = self;
         let id = match command {
-            OnMachines::TemplateInfo(id) => {
-                return Ok(Reply::Text(estate.vm_templates.open(id, caller)?.to_xml()));
+            OnMachines::TemplateInfo { id, is_extended } => {
+                return Ok(Reply::Text(estate.vm_templates.open(id, caller)?.to_xml(is_extended)));
             }
             OnMachines::Instantiate { template, name, is_held, extra } => {
                 let id = estate.instantiate_vm(caller, template, &name, &extra, *now)?;
@@ -26,14 +29,20 @@ impl Counter<'_> {
             OnMachines::Info(id) => {
                 return Ok(Reply::Text(estate.machines.open(caller, id, Right::Use)?.to_xml()));
             }
-            OnMachines::Pool { range, state, is_extended } => {
+            OnMachines::Pool { range, state, search, is_extended } => {
+                refuse_search(&search, estate.release)?;
+                if !STATES.contains(&state) {
+                    return Err(Refusal::new(XML_RPC_API, "Incorrect filter_flag, state"));
+                }
+                range.check("Incorrect filter_flag")?;
                 let seen =
                     range.of(caller, estate.machines.newest_first().filter(|one| is_in(one.state(), state)));
                 return Ok(pool("VM_POOL", seen.into_iter().map(|machine| machine.to_pool_xml(is_extended))));
             }
             OnMachines::Set { ids, is_extended } => {
-                let ids = ids.split(',').filter_map(|id| id.trim().parse().ok());
-                let seen = ids.filter_map(|id| estate.machines.open(caller, id, Right::Use).ok());
+                let ids: BTreeSet<i32> = ids.split(',').filter_map(|id| id.trim().parse().ok()).collect();
+                let seen =
+                    ids.into_iter().rev().filter_map(|id| estate.machines.open(caller, id, Right::Use).ok());
                 return Ok(pool("VM_POOL", seen.map(|machine| machine.to_pool_xml(is_extended))));
             }
             OnMachines::Resize { id, template } => {
@@ -62,6 +71,19 @@ impl Counter<'_> {
         };
         Ok(Reply::Integer(id))
     }
+}
+
+/// From -2, which is every state, to the last one.
+const STATES: RangeInclusive<i32> = -2..=11;
+
+/// Its database is SQLite, which cannot search.
+fn refuse_search(search: &str, release: Release) -> Result<(), Refusal> {
+    let what = match release {
+        _ if search.is_empty() => return Ok(()),
+        Release::Six => "Full text search",
+        Release::Seven => "JSON query search",
+    };
+    Err(Refusal::new(INTERNAL, format!("{what} is not supported by the SQL backend")))
 }
 
 /// What a user writes on a machine, and what keeps him from it.

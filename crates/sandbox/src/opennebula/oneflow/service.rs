@@ -29,8 +29,6 @@ pub(super) struct Service {
     /// the next thing happened, and not at the time of the look.
     pub(super) expected_at: OffsetDateTime,
     pub(super) fate: Fate,
-    /// The first forced delete could not end a machine. The second one will not try.
-    pub(super) is_given_up: bool,
     /// Nothing is left of it but, perhaps, its machines.
     pub(super) is_gone: bool,
 }
@@ -51,16 +49,7 @@ impl Service {
         for role in &mut body.roles {
             role.state = Some(State::Pending);
         }
-        Service {
-            id,
-            owner,
-            body,
-            until: None,
-            expected_at: now,
-            fate: Fate::Fair,
-            is_given_up: false,
-            is_gone: false,
-        }
+        Service { id, owner, body, until: None, expected_at: now, fate: Fate::Fair, is_gone: false }
     }
 
     pub(super) fn state(&self) -> State {
@@ -82,7 +71,8 @@ impl Service {
         if is_meant(Mischief::FailsDeployingNow) {
             let why = instantiate_failed(
                 &self.body.roles[0],
-                "[one.template.instantiate] Cannot get IP/MAC lease from virtual network 0.",
+                "[one.template.instantiate] Error allocating a new virtual machine template. Cannot get IP/MAC lease \
+                 from virtual network 0.",
             );
             self.fail_deploying(0, &why, now);
         } else if is_meant(Mischief::NoNodes) {
@@ -190,8 +180,8 @@ impl Service {
             .filter(|at| self.body.roles[*at].is(State::Pending) && is_free(&self.body.roles[*at]))
             .collect();
         if !free.is_empty() {
-            let Pace { pending_ms, prolog_ms, boot_ms, .. } = estate.pace;
-            self.expected_at = later(at, pending_ms + prolog_ms + boot_ms);
+            let Pace { prolog_ms, boot_ms, .. } = estate.pace;
+            self.expected_at = later(at, estate.pace.pending_in(estate.release) + prolog_ms + boot_ms);
         }
         for position in &free {
             self.body.roles[*position].state = Some(State::Deploying);

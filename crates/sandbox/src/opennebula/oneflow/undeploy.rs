@@ -5,12 +5,15 @@ use std::time::Duration;
 use time::OffsetDateTime;
 
 use super::body::CARDINALITY_MAX;
-use super::service::{Failed, Fate, Service, all_run, drop_ended};
+use super::service::{Fate, Service, all_run, drop_ended};
 use super::state::State;
-use crate::opennebula::machines::{Lcm, Machine, State as Vm};
+use crate::opennebula::machines::Machine;
 use crate::opennebula::mischief::Mischief;
 use crate::opennebula::pace::later;
 use crate::opennebula::world::Estate;
+
+/// The number of the recovery that deletes a machine.
+const DELETE: i32 = 3;
 
 impl Service {
     /// Begins to end it, and answers before it has ended.
@@ -19,40 +22,24 @@ impl Service {
         if is_refused || !self.state().may_be_undeployed() {
             return Err(format!("Service cannot be undeployed in state: {}", self.state().name()));
         }
-        if self.state() == State::Undeploying {
-            return Ok(());
-        }
-        self.enter(State::Undeploying, now);
         if estate.mischief.take(Mischief::UndeployFails, &self.body.name) {
+            self.enter(State::Undeploying, now);
             self.fate = Fate::UndeployFails;
             self.until = Some(later(now, estate.pace.undeploy_ms));
             return Ok(());
         }
         self.forget_one_if_scripted(estate);
-        self.undeploy_roles(estate, false, now)
+        self.shut_down(estate, now)
     }
 
-    /// Deletes it whatever its state is. If a machine cannot be ended, the first call says so; the second one
-    /// deletes the service and leaves the machine, as the real one does.
+    /// Deletes it whatever its state is.
     pub(super) fn recover_delete(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
         if estate.mischief.take(Mischief::RecoverDeleteLies, &self.body.name) {
             return Ok(());
         }
-        if self.is_given_up {
-            self.is_gone = true;
-            return Ok(());
-        }
         self.fate = Fate::Fair;
-        if self.state() == State::UndeployingNets {
-            return Ok(());
-        }
         self.forget_one_if_scripted(estate);
-        if self.state() != State::Undeploying {
-            self.enter(State::Undeploying, now);
-        }
-        let ended = self.undeploy_roles(estate, true, now);
-        self.is_given_up = ended.is_err();
-        ended
+        self.shut_down(estate, now)
     }
 
     pub(super) fn recover(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
@@ -62,9 +49,14 @@ impl Service {
         }
         self.fate = Fate::Fair;
         match state {
+            // It goes on as it does.
+            State::Deploying | State::DeployingNets => Ok(()),
             State::Undeploying | State::UndeployingNets | State::FailedUndeploying => {
-                self.enter(State::Undeploying, now);
-                self.undeploy_roles(estate, false, now)
+                let is_stuck = |state| matches!(state, Some(State::Undeploying | State::FailedUndeploying));
+                for role in self.body.roles.iter_mut().filter(|role| is_stuck(role.state)) {
+                    role.state = Some(State::Running);
+                }
+                self.shut_down(estate, now)
             }
             State::Scaling | State::FailedScaling | State::Cooldown => {
                 self.enter(State::Scaling, now);
@@ -143,84 +135,132 @@ impl Service {
         if self.fate == Fate::UndeployFails {
             let Some(at) = self.due(now) else { return false };
             let why = format!("Role {} : Delete failed, the machines stay", self.body.roles[0].name);
-            self.fail_undeploying(0, &why, at);
+            self.body.roles[0].state = Some(State::FailedUndeploying);
+            self.body.log("E", at.unix_timestamp(), &why);
+            self.enter(State::FailedUndeploying, at);
             return true;
         }
+        if !self.has_nodes() {
+            self.is_gone = self.due(now).is_some();
+            return self.is_gone;
+        }
+        let at = self.moment(now);
         let mut has_moved = false;
-        for role in self.body.roles.iter_mut().filter(|role| role.is(State::Undeploying)) {
-            drop_ended(role, estate);
-            if role.nodes().is_empty() {
-                role.state = Some(State::Done);
-                has_moved = true;
+        for position in 0..self.body.roles.len() {
+            if !self.body.roles[position].is(State::Undeploying) || !self.has_ended(position, estate) {
+                continue;
             }
-        }
-        if has_moved && self.undeploy_roles(estate, false, self.moment(now)).is_err() {
-            return true;
-        }
-        if self.body.roles.iter().all(|role| role.is(State::Done)) {
-            let at = self.moment(now);
-            self.enter(State::UndeployingNets, at);
-            self.until = Some(later(at, estate.pace.undeploy_ms));
             has_moved = true;
+            let mut others = self.body.roles.iter().enumerate().filter(|(other, _)| *other != position);
+            if others.all(|(_, role)| role.is(State::Done)) {
+                // What became of the last role is not written down any more.
+                self.enter(State::UndeployingNets, at);
+                self.until = Some(later(at, estate.pace.undeploy_ms));
+                return true;
+            }
+            self.body.roles[position].state = Some(State::Done);
+            self.body.roles[position].nodes_mut().clear();
+        }
+        if has_moved {
+            let next = self.roles_to_shut_down();
+            if self.end_roles(&next, estate, at).is_err() {
+                self.enter(State::FailedUndeploying, at);
+            }
         }
         has_moved
     }
 
-    /// Ends the machines of the roles that no other one stands on. A forced end takes all at once.
-    fn undeploy_roles(&mut self, estate: &mut Estate, hard: bool, now: OffsetDateTime) -> Result<(), String> {
-        let is_straight = self.body.deployment == "straight" && !hard;
-        let over = self.names_in(State::Done);
-        let roles = &self.body.roles;
-        let is_free = |name: &str| {
-            let mut children = roles.iter().filter(|role| role.parents.iter().any(|parent| *parent == *name));
-            !is_straight || children.all(|role| over.contains(&role.name))
-        };
-        let free: Vec<usize> = (0..roles.len())
-            .filter(|at| !roles[*at].is(State::Done) && (hard || !roles[*at].is(State::Undeploying)))
-            .filter(|at| is_free(&roles[*at].name))
-            .collect();
-        if !free.is_empty() {
-            self.expected_at = later(now, estate.pace.terminate_ms);
+    /// Ends the machines of the roles whose turn it is. Where there is no such role, also because all are ending or
+    /// could not be ended before, the service is deleted as it stands, and its machines are left to themselves.
+    fn shut_down(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
+        let roles = self.roles_to_shut_down();
+        if roles.is_empty() {
+            self.is_gone = true;
+            return Ok(());
         }
-        for position in free {
-            self.body.roles[position].state = Some(State::Undeploying);
-            self.end_machines(position, estate, hard, now).map_err(|Failed| {
-                let name = &self.body.roles[position].name;
-                format!("Error undeploying role {name}: Error undeploying nodes for role `{name}`")
-            })?;
+        let ended = self.end_roles(&roles, estate, now);
+        if ended.is_err() {
+            self.enter(State::FailedUndeploying, now);
+            return ended;
+        }
+        self.enter(State::Undeploying, now);
+        if !self.has_nodes() {
+            self.until = Some(later(now, estate.pace.undeploy_ms));
         }
         Ok(())
     }
 
-    fn end_machines(
-        &mut self,
-        position: usize,
-        estate: &mut Estate,
-        hard: bool,
-        now: OffsetDateTime,
-    ) -> Result<(), Failed> {
-        let nodes = self.body.roles[position].nodes().iter();
-        let vms: Vec<i32> = nodes.map(|node| node.deploy_id).filter(|vm| !is_ending(estate, *vm)).collect();
-        let mut failure = None;
-        for vm in vms {
-            let ended = estate.terminate_vm(&self.owner, vm, hard, now);
-            // What a gentle end does not reach, a hard one may.
-            let ended = ended.or_else(|_| estate.terminate_vm(&self.owner, vm, true, now));
-            if let Err(refusal) = ended {
-                let name = &self.body.roles[position].name;
-                let text = refusal.text("one.vm.action");
-                failure = Some(format!("Role {name} : Delete failed for VM {vm}; {text}"));
-            }
-        }
-        let Some(why) = failure else { return Ok(()) };
-        self.fail_undeploying(position, &why, now);
-        Err(Failed)
+    /// In a straight deployment, parents wait until their children are done.
+    fn roles_to_shut_down(&self) -> Vec<usize> {
+        let is_straight = self.body.deployment == "straight";
+        let is_over =
+            |state| matches!(state, Some(State::Undeploying | State::Done | State::FailedUndeploying));
+        let is_awaited = |name: &String| {
+            self.body.roles.iter().any(|role| !role.is(State::Done) && role.parents.contains(name))
+        };
+        let roles = self.body.roles.iter().enumerate();
+        let roles = roles.filter(|(_, role)| !(is_over(role.state) || is_straight && is_awaited(&role.name)));
+        roles.map(|(position, _)| position).collect()
     }
 
-    fn fail_undeploying(&mut self, position: usize, why: &str, at: OffsetDateTime) {
-        self.body.roles[position].state = Some(State::FailedUndeploying);
-        self.body.log("E", at.unix_timestamp(), why);
-        self.enter(State::FailedUndeploying, at);
+    fn end_roles(
+        &mut self,
+        positions: &[usize],
+        estate: &mut Estate,
+        now: OffsetDateTime,
+    ) -> Result<(), String> {
+        if !positions.is_empty() {
+            self.expected_at = later(now, estate.pace.terminate_ms);
+        }
+        for position in positions {
+            let ended = self.end_machines(*position, estate, now);
+            let role = &mut self.body.roles[*position];
+            if !ended {
+                role.state = Some(State::FailedUndeploying);
+                let name = &role.name;
+                return Err(format!(
+                    "Error undeploying role {name}: Error undeploying nodes for role `{name}`"
+                ));
+            }
+            role.state = Some(State::Undeploying);
+        }
+        Ok(())
+    }
+
+    /// What a gentle end does not reach, a hard one may; and only administrators may delete what neither reaches.
+    fn end_machines(&mut self, position: usize, estate: &mut Estate, now: OffsetDateTime) -> bool {
+        let role = &self.body.roles[position];
+        let (name, nodes) = (role.name.clone(), role.nodes().iter());
+        let vms: Vec<i32> = nodes.map(|node| node.deploy_id).filter(|vm| !is_ending(estate, *vm)).collect();
+        let mut have_ended = true;
+        for vm in vms {
+            let Err(refusal) = estate.terminate_vm(&self.owner, vm, false, now) else { continue };
+            let text = refusal.text("one.vm.action");
+            let why = format!("Role {name} : Terminate failed for VM {vm}, will perform a Delete; {text}");
+            self.body.log("E", now.unix_timestamp(), &why);
+            if estate.terminate_vm(&self.owner, vm, true, now).is_ok() {
+                continue;
+            }
+            if let Err(refusal) = estate.recover_vm(&self.owner, vm, DELETE, now) {
+                let text = refusal.text("one.vm.recover");
+                self.body.log(
+                    "E",
+                    now.unix_timestamp(),
+                    format!("Role {name} : Delete failed for VM {vm}; {text}"),
+                );
+                have_ended = false;
+            }
+        }
+        have_ended
+    }
+
+    fn has_nodes(&self) -> bool {
+        self.body.roles.iter().any(|role| !role.nodes().is_empty())
+    }
+
+    fn has_ended(&self, position: usize, estate: &Estate) -> bool {
+        let mut nodes = self.body.roles[position].nodes().iter();
+        nodes.all(|node| estate.vm(node.deploy_id).is_none_or(Machine::is_done))
     }
 
     /// The machine runs on, and no role knows it any more.
@@ -233,6 +273,5 @@ impl Service {
 }
 
 fn is_ending(estate: &Estate, vm: i32) -> bool {
-    let state = estate.vm(vm).map(Machine::state);
-    matches!(state, None | Some(Vm::Done | Vm::Active(Lcm::Shutdown | Lcm::Epilog | Lcm::CleanupDelete)))
+    estate.vm(vm).is_none_or(|machine| machine.is_done() || machine.is_ending())
 }
