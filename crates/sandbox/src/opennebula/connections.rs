@@ -145,6 +145,33 @@ pub(super) async fn count_call(
     response
 }
 
+/// The head of an answer as oned's web server writes it: it has its own way with capital letters, and says no length
+/// before a page. Blanks stand where the length was, so that the head stays as long as it is.
+fn head_of_abyss(answer: &[u8]) -> Option<Vec<u8>> {
+    let head = str::from_utf8(answer.get(..find(answer, b"\r\n\r\n")?)?).ok()?;
+    let status = head.strip_prefix("HTTP/1.1 ")?;
+    let is_page = ["404", "405", "411"].iter().any(|page| status.starts_with(page));
+    let mut written = String::with_capacity(head.len());
+    for (position, line) in head.split("\r\n").enumerate() {
+        match line.strip_prefix("content-length") {
+            Some(_) if is_page => written.extend(std::iter::repeat_n(' ', line.len() + 2)),
+            Some(rest) => written.extend(["\r\nContent-length", rest]),
+            None if position == 0 => written += line,
+            None => {
+                let line = line
+                    .strip_prefix("content-type")
+                    .map_or(line.to_owned(), |rest| format!("Content-type{rest}"));
+                written.extend(["\r\n", &line]);
+            }
+        }
+    }
+    Some(written.into_bytes())
+}
+
+fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).position(|window| window == part)
+}
+
 pub(crate) struct CountedStream {
     stream: CuttingStream,
     line: Line,
@@ -183,20 +210,10 @@ impl AsyncRead for CountedStream {
 impl AsyncWrite for CountedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.stay_awake();
-        Pin::new(&mut self.stream).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.stay_awake();
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        match head_of_abyss(buf) {
+            Some(head) => Pin::new(&mut self.stream).poll_write(cx, &head),
+            None => Pin::new(&mut self.stream).poll_write(cx, buf),
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -68,6 +68,31 @@ async fn the_sixteenth_connection_waits_until_another_one_closes() {
     assert_eq!((&counts["peak"], &counts["accepted"]), (&15.into(), &16.into()));
 }
 
+/// Written byte by byte as the real one writes them.
+#[tokio::test]
+async fn answers_have_the_headers_of_abyss_and_pages_no_length() {
+    let caller = Caller::new().await;
+    let mut line = Line::open(&caller).await;
+    let answer = line.call().await;
+    assert!(answer.contains("\r\nContent-type: text/xml; charset=utf-8\r\n"), "{answer}");
+    assert!(answer.contains("\r\nContent-length: 263\r\n"), "{answer}");
+    for (request, status) in [
+        ("GET /RPC2", "405 Method Not Allowed"),
+        ("POST /nowhere", "404 Not Found"),
+        ("POST /RPC2", "411 Length Required"),
+    ] {
+        let mut line = Line::open(&caller).await;
+        line.stream.write_all(format!("{request} HTTP/1.1\r\nHost: oned\r\n\r\n").as_bytes()).await.unwrap();
+        let mut page = String::new();
+        line.stream.read_to_string(&mut page).await.unwrap();
+        assert!(page.starts_with(&format!("HTTP/1.1 {status}\r\nContent-type: text/html\r\n")), "{page}");
+        assert!(
+            !page.to_lowercase().contains("content-length:") && page.ends_with("</BODY></HTML>"),
+            "{page}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_connection_ends_after_thirty_calls() {
     let caller = Caller::new().await;

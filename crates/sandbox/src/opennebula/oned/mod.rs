@@ -74,7 +74,8 @@ fn page(status: StatusCode, why: &str) -> Response {
         format!("<HTML><HEAD><TITLE>Error {number}</TITLE></HEAD><BODY><H1>Error {number}</H1><P>{why}</P>");
     let foot = "<p><HR><b><i><a href=\"http://xmlrpc-c.sourceforge.net\">ABYSS Web Server for XML-RPC For C/C++\
                 </a></i></b> version 1.33.14<br></p></BODY></HTML>";
-    (status, [(header::CONTENT_TYPE, "text/html")], head + foot).into_response()
+    let headers = [(header::CONTENT_TYPE, "text/html"), (header::CONNECTION, "close")];
+    (status, headers, head + foot).into_response()
 }
 
 impl OpenNebula {
