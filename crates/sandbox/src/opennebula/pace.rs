@@ -57,7 +57,7 @@ impl Default for Pace {
             nets_ms: 20,
             delayed_nodes_ms: 2000,
             undeploy_ms: 20,
-            kept_ready_ms: 0,
+            kept_ready_ms: 20,
         }
     }
 }

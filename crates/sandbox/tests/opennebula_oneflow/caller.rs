@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{CONNECTION, HeaderMap, HeaderValue};
 use reqwest::{Client, Method, StatusCode};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -57,7 +57,10 @@ impl Machine {
 impl Caller {
     pub(crate) async fn new() -> Self {
         let sandbox = Sandbox::start((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
-        Caller { client: Client::builder().no_proxy().build().unwrap(), sandbox }
+        // OneFlow 6.8 is not always ready for a second request on a connection.
+        let close = HeaderMap::from_iter([(CONNECTION, HeaderValue::from_static("close"))]);
+        let client = Client::builder().no_proxy().default_headers(close).build().unwrap();
+        Caller { client, sandbox }
     }
 
     pub(crate) async fn flow_as(

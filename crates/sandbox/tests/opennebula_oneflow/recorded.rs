@@ -122,7 +122,7 @@ async fn refusals_are_plain_text_with_the_recorded_codes() {
         assert!(answer.is(status, text), "{method} {path}: {} {}", answer.status, answer.text);
         assert_eq!(answer.headers["content-type"], "text/html;charset=utf-8");
         assert_eq!(answer.headers["server"], "thin");
-        assert_eq!(answer.headers["connection"], "keep-alive");
+        assert_eq!(answer.headers["connection"], "close");
     }
 }
 

@@ -29,7 +29,8 @@ impl Scene {
         let oneflow = Options::beside(&self.sandbox.url).oneflow;
         let request = self.device.http.get(format!("{oneflow}/service/{}", made.seen()["SERVICE_ID"]));
         let service = self.runtime.block_on(async {
-            request.basic_auth(USER.0, Some(USER.1)).send().await.unwrap().text().await.unwrap()
+            let request = request.basic_auth(USER.0, Some(USER.1)).header("Connection", "close");
+            request.send().await.unwrap().text().await.unwrap()
         });
         assert!(service.contains("MEMORY_RESIZE_MODE"), "{service}");
         (auth, service)
