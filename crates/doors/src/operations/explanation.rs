@@ -3,7 +3,7 @@
 use engine::store::Summary;
 use engine::{Because, Inspection, Memory, OperationId, Phase, Timestamp, Verb, WorkflowInfo};
 
-use super::progress::{cause, current_step, left_over, steps};
+use super::progress::{cause, current_step, left_over, not_put_back, steps};
 use crate::sentence::ended;
 use crate::wire::{self, StepState};
 
@@ -133,6 +133,13 @@ impl Known<'_> {
         let summary = self.summary();
         let at = summary.finished_at.map(|at| format!(" at {at}")).unwrap_or_default();
         let because = because.map(|because| format!(": {because}")).unwrap_or_default();
+        let left = not_put_back(self.inspection);
+        if summary.phase == Phase::Undone && !left.is_empty() {
+            let left = left.join("; ");
+            return format!(
+                "it is finished{at}: it failed, and not everything could be put back{because}; {left}"
+            );
+        }
         format!("it is finished{at}: {}{because}", ended(summary.phase))
     }
 

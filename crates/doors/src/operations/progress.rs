@@ -57,6 +57,12 @@ pub(super) fn left_over(inspection: &Inspection, plan: Option<&WorkflowInfo>) ->
     memory.started.difference(&memory.undone).filter(|name| !is_pure(name)).cloned().collect()
 }
 
+/// What the undone steps say that they could not put back, in their own words.
+pub(super) fn not_put_back(inspection: &Inspection) -> Vec<&str> {
+    let said = inspection.memory.state.get("leftovers").and_then(serde_json::Value::as_array);
+    said.into_iter().flatten().filter_map(serde_json::Value::as_str).collect()
+}
+
 fn step(
     (weight, name, title): (u16, &str, &str),
     view: &View,

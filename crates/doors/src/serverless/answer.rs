@@ -101,9 +101,21 @@ impl IntoResponse for Answer {
 
 /// Why something is not done. Its texts never repeat an `Authorization`.
 #[derive(Debug, Clone)]
-pub(super) struct Refused(Box<Refusal>);
+pub(super) struct Refused {
+    refusal: Box<Refusal>,
+    /// Whether an operation was accepted, whose end the caller does not hear of.
+    accepted: bool,
+}
+
+/// Goes with a refusal to where the audit log is written: an operation was accepted all the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AcceptedAnyway;
 
 impl Refused {
+    fn accepted(status: StatusCode, error: impl Into<String>, message: impl Into<Json>) -> Refused {
+        Refused { accepted: true, ..Refused::new(status, error, message) }
+    }
+
     pub(super) fn new(status: StatusCode, error: impl Into<String>, message: impl Into<Json>) -> Refused {
         Refusal::new(status.as_u16(), error, message).into()
     }
@@ -181,13 +193,25 @@ impl Refused {
     /// It goes on by itself, and this is where.
     pub(super) fn takes_long(error: &str, operation: OperationId) -> Refused {
         let text = format!("it takes longer than expected and goes on; look at {}", path_of(operation));
-        Refused::new(StatusCode::GATEWAY_TIMEOUT, error, text)
+        Refused::accepted(StatusCode::GATEWAY_TIMEOUT, error, text)
     }
 
     /// It is taken back, and this is where that can be watched.
     pub(super) fn taken_back(error: &str, operation: OperationId) -> Refused {
         let text = format!("it took too long and is taken back; look at {}", path_of(operation));
-        Refused::new(StatusCode::GATEWAY_TIMEOUT, error, text)
+        Refused::accepted(StatusCode::GATEWAY_TIMEOUT, error, text)
+    }
+
+    /// It failed, and what it did is being undone.
+    pub(super) fn being_undone(error: &str, cause: &Refused, operation: OperationId) -> Refused {
+        let Refusal { error: failed, message, .. } = cause.refusal();
+        let why = match message.as_str() {
+            Some("") => failed.clone(),
+            Some(message) => format!("{failed}: {message}"),
+            None => format!("{failed}: {message}"),
+        };
+        let text = format!("it failed and is being undone: {why}; look at {}", path_of(operation));
+        Refused::accepted(StatusCode::GATEWAY_TIMEOUT, error, text)
     }
 
     pub(super) fn timeout() -> Refused {
@@ -197,7 +221,7 @@ impl Refused {
 
     pub(super) fn stopping(operation: OperationId) -> Refused {
         let text = format!("the engine is stopping; it goes on later, look at {}", path_of(operation));
-        Refused::new(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text)
+        Refused::accepted(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text)
     }
 
     /// Never says what broke: that is in the log, under the request id.
@@ -207,7 +231,7 @@ impl Refused {
     }
 
     pub(super) fn refusal(&self) -> &Refusal {
-        &self.0
+        &self.refusal
     }
 }
 
@@ -224,9 +248,12 @@ pub(super) fn broken(why: &str) -> Refused {
 
 impl IntoResponse for Refused {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).ok().filter(|status| status.as_u16() >= 400);
+        let status = StatusCode::from_u16(self.refusal.status).ok().filter(|status| status.as_u16() >= 400);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = Answer::of(status, self.0.body()).into_response();
+        let mut response = Answer::of(status, self.refusal.body()).into_response();
+        if self.accepted {
+            response.extensions_mut().insert(AcceptedAnyway);
+        }
         let header = match status.as_u16() {
             401 => Some((WWW_AUTHENTICATE, HeaderValue::from_static(r#"Basic realm="provision-engine""#))),
             423 => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
@@ -240,7 +267,7 @@ impl IntoResponse for Refused {
 
 impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Refused {
-        Refused(Box::new(refusal))
+        Refused { refusal: Box::new(refusal), accepted: false }
     }
 }
 

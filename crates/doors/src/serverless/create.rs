@@ -98,17 +98,18 @@ async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) 
     if let Some(found) = desk.wait_for(id, began).await? {
         return outcome::answer(&found, Action::Create);
     }
-    if !has_key {
+    let (late, goes_back) = desk.late(id, LATE).await?;
+    if !has_key && !goes_back {
         give_up(desk, id).await;
     }
     let found = desk.hall.engine.inspect(id).await?;
     if let Some(found) = found.as_ref().filter(|found| found.shown.summary.phase.is_final()) {
         return outcome::answer(found, Action::Create);
     }
-    let known = found.as_ref().map(outcome::refusal).transpose()?.flatten();
-    let late = if has_key { Refused::takes_long } else { Refused::taken_back };
-    Err(known.unwrap_or_else(|| late("OpenNebula did not create VMs for the Serverless Runtime in time", id)))
+    Err(if has_key || goes_back { late } else { Refused::taken_back(LATE, id) })
 }
+
+const LATE: &str = "OpenNebula did not create VMs for the Serverless Runtime in time";
 
 async fn give_up(desk: &Counter, id: OperationId) {
     match desk.hall.engine.ask(id, Verb::Cancel, "serverless", GIVEN_UP).await {

@@ -18,13 +18,13 @@ const REASON: &str = "the runtime is being deleted";
 
 /// Removes a runtime with everything that belongs to it.
 ///
-/// A change that is under way is given up. If it takes long the answer comes before everything is gone, and the
-/// rest goes on by itself.
+/// A change that is under way is given up. The answer is 204 when everything is gone. If that takes too long it is 504,
+/// and the removal goes on by itself: the message has the path of its operation.
 #[utoipa::path(
     delete, path = "/serverless-runtimes/{id}", tag = "runtimes", operation_id = "delete",
     params(("Prefer" = Option<String>, Header, description = "`respond-async` for an answer at once.")),
     responses(
-        (status = NO_CONTENT, description = "It is gone, or will be."),
+        (status = NO_CONTENT, description = "It is gone, with everything that belonged to it."),
         (status = ACCEPTED, body = wire::Progress, description = "It is being removed.",
          headers(("location" = String, description = "The path of the operation."),
                  ("preference-applied" = String, description = "`respond-async`"))),
@@ -46,7 +46,7 @@ pub(super) async fn delete(
     }
     match desk.wait_for(operation, began).await? {
         Some(found) => outcome::answer(&found, Action::Delete),
-        None => Ok(Answer::nothing().deed("deleted")),
+        None => Err(Refused::takes_long("Serverless Runtime is still being deleted", operation)),
     }
 }
 

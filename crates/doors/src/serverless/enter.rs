@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tracing::{Instrument, error};
 use workflows::serverless::Errand;
 
-use super::answer::Refused;
+use super::answer::{AcceptedAnyway, Refused};
 use super::journal::{self, Line};
 use super::{Counter, Desk, auth};
 use crate::audit::{self, Deed};
@@ -44,7 +44,8 @@ async fn carry(desk: Desk, request: Request, next: Next) -> Response {
     let work = async move {
         let response = next.run(request).await;
         // Anything else may be from somebody whom OpenNebula does not know, and they leave no rows.
-        if let Some(deed) = deed.filter(|_| response.status().is_success()) {
+        let is_accepted = response.extensions().get::<AcceptedAnyway>().is_some();
+        if let Some(deed) = deed.filter(|_| is_accepted || response.status().is_success()) {
             audit::write(&desk.hall, deed.ended(&desk.hall, &response)).await;
         }
         response

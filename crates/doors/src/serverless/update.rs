@@ -50,6 +50,6 @@ pub(super) async fn update(
     }
     match desk.wait_for(operation, began).await? {
         Some(found) => outcome::answer(&found, Action::Update),
-        None => Err(Refused::takes_long("Serverless Runtime is stuck while it is updated", operation)),
+        None => Err(desk.late(operation, "Serverless Runtime is stuck while it is updated").await?.0),
     }
 }

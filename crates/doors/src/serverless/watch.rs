@@ -3,8 +3,8 @@
 use engine::{Inspection, OperationId, Phase, Timestamp};
 use tokio::time::{sleep, timeout};
 
-use super::Counter;
 use super::answer::{Refused, broken};
+use super::{Counter, outcome};
 
 impl Counter {
     /// Returns when the operation is over, or cannot go on without a person. `None` when that takes longer than
@@ -20,6 +20,19 @@ impl Counter {
             over = over => over.map_or(Ok(None), |over| over.map(Some)),
             () = self.hall.closing.cancelled() => Err(Refused::stopping(operation)),
         }
+    }
+
+    /// What a caller is told who has waited long enough for an operation that is not over, and whether the operation
+    /// goes back. An error that a step met on its way is passing unless the operation goes back because of it.
+    pub(super) async fn late(&self, operation: OperationId, error: &str) -> Result<(Refused, bool), Refused> {
+        let found = self.hall.engine.inspect(operation).await?;
+        let undoing = found.filter(|found| found.shown.summary.phase == Phase::Undoing);
+        let Some(found) = undoing else { return Ok((Refused::takes_long(error, operation), false)) };
+        let late = match outcome::refusal(&found)? {
+            Some(cause) => Refused::being_undone(error, &cause, operation),
+            None => Refused::taken_back(error, operation),
+        };
+        Ok((late, true))
     }
 
     async fn watch(&self, operation: OperationId) -> Result<Inspection, Refused> {

@@ -75,7 +75,7 @@ pub struct Function {
     pub state: Option<State>,
     /// The address, without a scheme and without a port. Not looked at in a request.
     pub endpoint: Option<String>,
-    /// Why the state is `ERROR`. Not looked at in a request.
+    /// Why the state is `ERROR`, or what a machine waits for whose state is `PENDING`. Not looked at in a request.
     pub error: Option<String>,
 }
 

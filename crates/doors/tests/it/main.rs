@@ -46,6 +46,7 @@ mod runtimes_world;
 mod serverless_api;
 mod serverless_contract;
 mod serverless_lives;
+mod serverless_load;
 mod serverless_nonsense;
 mod serverless_trouble;
 mod serverless_world;

@@ -2,26 +2,78 @@
 
 use std::time::Duration;
 
-use engine::store::Query;
+use engine::AccessStore;
 use serde_json::json;
 
 use crate::serverless_lives::over;
-use crate::serverless_world::{RUNTIMES, Wishes, function, nebula, nebula_with};
+use crate::serverless_world::{
+    Answer, NebulaWorld, RUNTIMES, Wishes, function, nebula, nebula_with, runtime,
+};
 use crate::shaky_store::Mood;
 
-#[tokio::test]
-async fn a_removal_that_takes_long_is_answered_and_goes_on() {
+/// An API that waits for two seconds.
+async fn impatient() -> NebulaWorld {
     let mut wishes = Wishes { grace: Duration::ZERO, ..Wishes::default() };
     wishes.settings.timeout = Duration::from_secs(2);
-    let world = nebula_with(wishes).await;
+    wishes.settings.settle = Duration::from_millis(200);
+    nebula_with(wishes).await
+}
+
+/// The path of the operation at the end of a message.
+fn operation(answer: &Answer) -> String {
+    let message = answer.json["message"].as_str().unwrap();
+    let path = message.split(' ').next_back().unwrap();
+    assert!(path.starts_with("/serverless-runtimes/operations/"), "{message}");
+    path.to_owned()
+}
+
+#[tokio::test]
+async fn a_removal_that_takes_long_is_not_called_done_and_goes_on() {
+    let world = impatient().await;
     let id = world.running(&function("Function")).await;
-    world.tell("/opennebula/pace", &json!({"terminate_ms": 60_000})).await;
-    let removed = world.delete(id).await;
-    assert_eq!(removed.status, 204);
+    world.tell("/opennebula/pace", &json!({"terminate_ms": 4_000})).await;
+    let late = world.delete(id).await;
+    late.is(504, "Serverless Runtime is still being deleted");
+    assert!(late.json["message"].as_str().unwrap().contains("goes on"), "{}", late.text);
+    assert!(!world.standing().await.is_empty());
     world.get(id).await.is(404, "Serverless Runtime not found");
-    let query = Query { workflow: Some("serverless.delete".into()), limit: 9, ..Query::default() };
-    let operations = world.engine.list(&query).await.unwrap();
-    assert!(operations.len() == 1 && !operations[0].phase.is_final(), "{operations:?}");
+    let rows = world.store.audit_log(1).await.unwrap();
+    assert_eq!((rows[0].action.as_str(), rows[0].result.as_str()), ("serverless.delete", "504"));
+    let over = over(&world, &operation(&late)).await;
+    assert_eq!((&over["STATE"], &over["STATUS"]), (&json!("SUCCEEDED"), &json!(204)), "{over}");
+    assert!(world.standing().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_passing_error_is_not_told_as_the_end() {
+    let world = impatient().await;
+    let id = world.running(&function("Function")).await;
+    let away = json!({"system": "oneflow", "kind": "error", "status": 503, "times": 0});
+    world.tell("/faults", &away).await;
+    let late = world.delete(id).await;
+    late.is(504, "Serverless Runtime is still being deleted");
+    assert!(!late.text.contains("503"), "{}", late.text);
+    world.no_faults().await;
+    world.is_empty_soon().await;
+}
+
+#[tokio::test]
+async fn an_update_that_is_being_undone_says_so() {
+    let world = impatient().await;
+    let body = runtime(json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}}));
+    let id = world.running(&body).await;
+    world.until_all(id, "RUNNING").await;
+    world.tell("/opennebula/mischief", &json!({"kind": "resize_refused_quota", "about": "DAAS"})).await;
+    world.tell("/opennebula/pace", &json!({"resize_ms": 1_500})).await;
+    let larger = runtime(json!({"FAAS": {"FLAVOUR": "", "CPU": 2}, "DAAS": {"FLAVOUR": "", "CPU": 2}}));
+    let late = world.put(id, &larger).await;
+    late.is(504, "Serverless Runtime is stuck while it is updated");
+    let message = late.json["message"].as_str().unwrap();
+    assert!(message.contains("is being undone: Failed to resize"), "{message}");
+    let over = over(&world, &operation(&late)).await;
+    assert_eq!(over["STATE"], "FAILED", "{over}");
+    let faas = &world.get(id).await.json["SERVERLESS_RUNTIME"]["FAAS"];
+    assert_eq!(faas["CPU"], 1, "{faas}");
 }
 
 #[tokio::test]

@@ -44,6 +44,8 @@ pub(crate) struct Wishes {
     pub(crate) settings: ServerlessSettings,
     pub(crate) grace: Duration,
     pub(crate) body_limit_bytes: usize,
+    /// How long a call to OpenNebula may take, and wait for its turn.
+    pub(crate) call_timeout: Duration,
     /// Whether a node works.
     pub(crate) works: bool,
 }
@@ -55,6 +57,7 @@ impl Default for Wishes {
             settings: ServerlessSettings { timeout: TIMEOUT, poll, ..ServerlessSettings::default() },
             grace: TIMEOUT,
             body_limit_bytes: 64 * 1024,
+            call_timeout: Duration::from_secs(5),
             works: true,
         }
     }
@@ -66,10 +69,8 @@ pub(crate) async fn nebula() -> NebulaWorld {
 
 pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
     let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
-    let options = Options {
-        timeout: Duration::from_secs(5),
-        ..Options::new(sandbox.oned_url(), sandbox.oneflow_url())
-    };
+    let options =
+        Options { timeout: wishes.call_timeout, ..Options::new(sandbox.oned_url(), sandbox.oneflow_url()) };
     let store = Arc::new(ShakyStore::default());
     let serverless = Arc::new(Serverless::new(&options, wishes.settings).unwrap());
     let mut drivers =
@@ -190,6 +191,26 @@ impl NebulaWorld {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         panic!("runtime {id} never was {state}: {last}");
+    }
+
+    /// Waits until all functions of a runtime are in this state.
+    pub(crate) async fn until_all(&self, id: i64, state: &str) {
+        let mut last = Value::Null;
+        for _ in 0..1000 {
+            last = self.get(id).await.json;
+            let runtime = &last["SERVERLESS_RUNTIME"];
+            if ["FAAS", "DAAS"].iter().all(|role| runtime[role].is_null() || runtime[role]["STATE"] == state)
+            {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("runtime {id} never was {state}: {last}");
+    }
+
+    pub(crate) async fn no_faults(&self) {
+        let url = format!("{}/faults", self.sandbox.url());
+        self.http.delete(url).send().await.unwrap().error_for_status().unwrap();
     }
 
     /// Tells the sandbox something.

@@ -173,6 +173,22 @@ fn a_finished_operation_says_how_it_ended() {
 }
 
 #[test]
+fn an_undone_operation_says_what_it_could_not_put_back() {
+    let bodies = and(
+        under_way(),
+        vec![turned("b", "quota"), finished(Phase::Undone, None, Some("quota"), &["a", "b"])],
+    );
+    let mut case = case(Phase::Undone, bodies);
+    case.0.memory.state = serde_json::json!({"leftovers": ["the disk stays at 2048 MB"]});
+    let reason = case.explain().reason;
+    assert!(
+        reason.ends_with("not everything could be put back: quota; the disk stays at 2048 MB"),
+        "{reason}"
+    );
+    assert!(!reason.contains("everything it made was taken back"), "{reason}");
+}
+
+#[test]
 fn every_phase_has_a_reason() {
     for phase in Phase::ALL {
         for bodies in [vec![], under_way()] {
