@@ -7,7 +7,7 @@ use drivers::opennebula::{
     Action, Credentials, Machine, NebulaError, OpenNebula, Refusal as Kind, Whose as Listed,
 };
 
-use super::state::DONE;
+use super::state::{ACTIVE, DONE};
 
 /// On behalf of whom something is removed.
 pub(super) struct Removal<'a> {
@@ -120,7 +120,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Asks for the end of every machine that is left.
+    /// Asks for the end of every machine that is left, unless it is at it: a machine that is asked again begins again.
+    /// `urgent` asks again all the same, and leaves it no time to shut down.
     pub(super) async fn terminate(&self, ids: &BTreeSet<i32>, urgent: bool) -> Result<Progress, NebulaError> {
         let ids: Vec<i32> = ids.iter().copied().collect();
         if ids.is_empty() {
@@ -132,7 +133,7 @@ impl Removal<'_> {
             return Ok(Progress::Gone);
         }
         let action = if urgent { Action::TerminateHard } else { Action::Terminate };
-        for machine in &left {
+        for machine in left.iter().filter(|machine| urgent || !is_ending(machine)) {
             match self.nebula.act(self.credentials, machine.id, action).await {
                 // What is in between two states is asked again once it has arrived.
                 Err(error) if !error.is(Kind::NotFound) && !is_state(&error) => return Err(error),
@@ -177,6 +178,11 @@ impl Removal<'_> {
         }
         Ok(progress)
     }
+}
+
+/// On its way to its end: epilog, shutdown, clean-up.
+fn is_ending(machine: &Machine) -> bool {
+    machine.state == ACTIVE && matches!(machine.lcm_state, 11 | 12 | 23)
 }
 
 /// Refused for what it is doing now, and not for ever.

@@ -210,6 +210,11 @@ async fn what_cannot_be_made_is_refused_before_anything_is_made() {
             "Invalid Serverless Runtime specification",
         ),
         (
+            json!({"FAAS": {"FLAVOUR": "Function", "DISK_SIZE": 10}}),
+            422,
+            "Failed to create Serverless Runtime Service",
+        ),
+        (
             json!({"FAAS": {"FLAVOUR": "Function"}, "SCHEDULING": {"POLICY": "a\\"}}),
             400,
             "Invalid Serverless Runtime specification",

@@ -79,12 +79,11 @@ impl Step<Create> for EndTwins {
         twins.machines.extend(machines.map_err(|error| stop(op, FAILED, error))?);
         op.remember(&twins)?;
         op.save().await?;
-        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?;
-        let urgent = going_on_for > self.serverless.settings.timeout;
-        let progress = removal.press(&twins.services, &mut twins.machines, urgent).await;
+        let watched = watched(op, &self.serverless.settings, WATCHED)?;
+        let progress = removal.press(&twins.services, &mut twins.machines, watched.is_overdue).await;
         match progress.map_err(|error| stop(op, FAILED, error))? {
             Progress::Gone => done(),
-            Progress::Waits(reason) => wait(self.serverless.settings.pause(going_on_for), reason),
+            Progress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
         }
     }
 }

@@ -76,10 +76,13 @@ impl InstantiateService {
             CALL.settles(op, &self.serverless.settings)?;
             return Ok(None);
         };
-        if let Some(removing) = removing.filter(|removing| removing.services() == services) {
-            return Ok(Some(removing));
-        }
-        let machines = removal.machines(&services).await.map_err(|error| later(&error))?;
+        let known = match removing {
+            Some(removing) if removing.services() == services => return Ok(Some(removing)),
+            Some(removing) => removing.machines,
+            None => BTreeSet::new(),
+        };
+        let mut machines = removal.machines(&services).await.map_err(|error| later(&error))?;
+        machines.extend(known);
         services.remove(&service);
         Ok(Some(Removing { service, twins: services, machines, since: op.now() }))
     }
@@ -161,14 +164,14 @@ impl Step<Create> for InstantiateService {
         let Some(mut removing) = removing else { return done() };
         op.remember(&removing)?;
         op.save().await?;
-        let going_on_for = watched(op, &self.serverless.settings, REMOVAL_WATCHED)?;
-        let urgent = going_on_for > self.serverless.settings.timeout;
-        let progress = removal.press(&removing.services(), &mut removing.machines, urgent).await;
+        let watched = watched(op, &self.serverless.settings, REMOVAL_WATCHED)?;
+        let services = removing.services();
+        let progress = removal.press(&services, &mut removing.machines, watched.is_overdue).await;
         op.remember(&removing)?;
         let progress = progress.map_err(|error| later(&self.serverless.settings, &error))?;
         match progress {
             Progress::Gone => done(),
-            Progress::Waits(reason) => wait(self.serverless.settings.pause(going_on_for), reason),
+            Progress::Waits(reason) => wait(self.serverless.settings.pause(watched.time), reason),
         }
     }
 }

@@ -76,7 +76,7 @@ impl Step<Create> for WaitForMachines {
             op.state.machines = Some(machines);
             return done();
         }
-        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?;
+        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?.time;
         if going_on_for >= self.serverless.settings.timeout {
             let error = format!("OpenNebula did not create VMs for the Serverless Runtime Service {id}");
             let refusal = Refusal::new(504, error, format!("the service is {}", service.state_name()));

@@ -2,8 +2,9 @@
 
 use engine::prelude::*;
 
-use super::{Delete, failed, going_on_for, whose};
+use super::{Delete, failed, whose};
 use crate::serverless::errand::credentials;
+use crate::serverless::limit::watched;
 use crate::serverless::removal::{Progress, Removal};
 use crate::serverless::report::{OPENNEBULA, PATIENT, stop};
 use crate::serverless::settings::Serverless;
@@ -18,13 +19,7 @@ impl TerminateMachines {
     }
 }
 
-/// From then on a machine gets no time to shut down.
-#[derive(Serialize, Deserialize)]
-struct Asked(bool);
-
-impl Fact for Asked {
-    const KEY: &'static str = "terminate_machines.asked";
-}
+const WATCHED: &str = "terminate_machines.watched";
 
 #[async_trait]
 impl Step<Delete> for TerminateMachines {
@@ -48,13 +43,10 @@ impl Step<Delete> for TerminateMachines {
         let credentials = credentials(op).await?;
         let removal =
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
-        let urgent = op.recall::<Asked>()?.is_some();
-        match removal.terminate(&op.state.machines, urgent).await {
+        let watched = watched(op, &self.serverless.settings, WATCHED)?;
+        match removal.terminate(&op.state.machines, watched.is_overdue).await {
             Ok(Progress::Gone) => done(),
-            Ok(Progress::Waits(reason)) => {
-                op.remember(&Asked(true))?;
-                wait(self.serverless.settings.pause(going_on_for(op)), reason)
-            }
+            Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
             Err(error) => {
                 let text = failed(op);
                 Err(stop(op, &text, error))

@@ -85,11 +85,10 @@ impl Step<Delete> for UndeployService {
         let credentials = credentials(op).await?;
         let removal =
             Removal { nebula: &self.serverless.nebula, credentials: &credentials, whose: whose(op) };
-        let going_on_for = watched(op, &self.serverless.settings, WATCHED)?;
-        let urgent = going_on_for > self.serverless.settings.timeout;
-        match removal.undeploy_all(&services, urgent).await {
+        let watched = watched(op, &self.serverless.settings, WATCHED)?;
+        match removal.undeploy_all(&services, watched.is_overdue).await {
             Ok(Progress::Gone) => done(),
-            Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(going_on_for), reason),
+            Ok(Progress::Waits(reason)) => wait(self.serverless.settings.pause(watched.time), reason),
             Err(error) => {
                 let text = failed(op);
                 Err(stop(op, &text, error))

@@ -87,7 +87,7 @@ impl ResizeMachine {
         }
         let mut back = op.recall::<Back>()?.unwrap_or(Back { since: op.now(), accepted: BTreeSet::new() });
         let key = format!("{BACK_WATCHED}.{}", change.role.as_str());
-        let is_late = watched(op, settings, &key)? > settings.timeout;
+        let is_late = watched(op, settings, &key)?.time > settings.timeout;
         match state {
             RuntimeState::Pending | RuntimeState::Updating if !is_late => {
                 op.remember(&back)?;
@@ -123,7 +123,7 @@ pub(super) fn settled(
         }
         state @ (RuntimeState::Pending | RuntimeState::Updating) => {
             let role = role.as_str();
-            let going_on_for = watched(op, &serverless.settings, &format!("{step}.{role}"))?;
+            let going_on_for = watched(op, &serverless.settings, &format!("{step}.{role}"))?.time;
             if going_on_for >= serverless.settings.timeout {
                 let error =
                     format!("Serverless Runtime Function VM {role} stuck while updating capabilities");
