@@ -133,12 +133,25 @@ install_program() {
   if ! is_home "$opt" && { is_home "$binary" || is_home "$here"; }; then mode=copy; fi
   if [ "$mode" = copy ]; then
     put 755 "$binary" "$opt/bin/provision-engine"
-    put 644 "$here/crates/doors/src/serverless/schema.json" "$opt/schemas/serverless_runtime.json"
   else
     link "$binary" "$opt/bin/provision-engine"
-    link "$here/crates/doors/src/serverless/schema.json" "$opt/schemas/serverless_runtime.json"
   fi
   link provision-engine "$opt/bin/provision-engine-server"
+}
+
+# The tools of the original read its schemas beside the configuration.
+install_schemas() {
+  # Where earlier releases had them.
+  remove "$opt/schemas"
+  for schema in serverless_runtime error config; do
+    file=$here/packaging/schemas/$schema.json
+    if [ "$schema" = serverless_runtime ]; then file=$here/crates/doors/src/serverless/schema.json; fi
+    if [ "$mode" = copy ]; then
+      put 644 "$file" "$etc/schemas/$schema.json"
+    else
+      link "$file" "$etc/schemas/$schema.json"
+    fi
+  done
 }
 
 # Manual pages and completions come from the program itself.
@@ -219,6 +232,7 @@ install_all() {
   trap 'rm -rf -- "$draft"' EXIT
   trap 'exit 1' HUP INT TERM
   install_program
+  install_schemas
   install_manuals
   install_commands
   install_configuration
@@ -261,7 +275,7 @@ stop_engine() {
 
 remove_engine() {
   stop_engine
-  remove "$opt" "$bin/provision-engine" "$bin/provision-engine-server" "$units/$unit"
+  remove "$opt" "$etc/schemas" "$bin/provision-engine" "$bin/provision-engine-server" "$units/$unit"
   if has_systemd; then as_root systemctl daemon-reload; fi
 }
 

@@ -41,6 +41,9 @@ enum ConfigCommand {
 struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
+    /// What lies below the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine_conf: Option<String>,
     warnings: Vec<String>,
     problems: Vec<String>,
 }
@@ -103,11 +106,13 @@ fn check(global: &Global) -> Result<Exit> {
     let report = match &loaded {
         Ok((config, warnings)) => Report {
             file: config.file.as_ref().map(|file| file.display().to_string()),
+            engine_conf: config.engine_conf.as_ref().map(|conf| conf.path.display().to_string()),
             warnings: warnings.iter().map(ToString::to_string).collect(),
             problems: Vec::new(),
         },
         Err(error) => Report {
             file: None,
+            engine_conf: None,
             warnings: Vec::new(),
             problems: error.problems.iter().map(ToString::to_string).collect(),
         },
@@ -117,7 +122,11 @@ fn check(global: &Global) -> Result<Exit> {
     }
     let (_, warnings) = loaded?;
     cmd::warn(&warnings);
-    let file = report.file.as_deref().unwrap_or("no file: all defaults, the environment and the flags");
-    note(format!("the configuration is good ({file})"));
+    let read = match (&report.file, &report.engine_conf) {
+        (Some(file), Some(conf)) => format!("{file}, over {conf}"),
+        (Some(file), None) | (None, Some(file)) => file.clone(),
+        (None, None) => "no file: all defaults, the environment and the flags".to_owned(),
+    };
+    note(format!("the configuration is good ({read})"));
     Ok(Exit::GOOD)
 }

@@ -322,21 +322,54 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         path if path.exists() => format!("user and password in {}", path.display()),
         _ => "provision-engine users list".to_owned(),
     };
-    note(format!(
-        "provision-engine {version} serves at {url}\n  \
-           data directory  {dir}\n  \
-           database        {database}\n  \
-           sandbox         {sandbox}\n  \
-           admin token     {token}\n  \
-           console         {url}/ ({users})\n  \
-           broker          {url}/v2, user and password in {broker}\n\
-         try it:   provision-engine instances create --plan azure --param name=first --param region=westeurope \
-         --wait --data-dir {dir}\n          \
-         provision-engine operations submit demo.hello --param name=Ada --watch --data-dir {dir}\n\
-         stop it:  Ctrl-C, or provision-engine stop --data-dir {dir}",
-        version = env!("CARGO_PKG_VERSION"),
-        dir = dir.path().display(),
-        broker = dir.broker_credentials().display(),
-        url = format_args!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" }),
-    ));
+    let url = format!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" });
+    let products = Products::of(config, house.sandbox_url.is_some());
+    let mut lines = vec![
+        format!("provision-engine {} serves at {url}", env!("CARGO_PKG_VERSION")),
+        format!("  data directory  {}", dir.path().display()),
+        format!("  database        {database}"),
+        format!("  sandbox         {sandbox}"),
+        format!("  admin token     {token}"),
+        format!("  console         {url}/ ({users})"),
+    ];
+    if products.runtimes {
+        let credentials = dir.broker_credentials();
+        lines.push(format!("  broker          {url}/v2, user and password in {}", credentials.display()));
+    }
+    let data_dir = format!("--data-dir {}", dir.path().display());
+    for (number, command) in products.commands().into_iter().enumerate() {
+        let label = if number == 0 { "try it:   " } else { "          " };
+        lines.push(format!("{label}provision-engine {command} {data_dir}"));
+    }
+    lines.push(format!("stop it:  Ctrl-C, or provision-engine stop {data_dir}"));
+    note(lines.join("\n"));
+}
+
+/// What there is to try: nothing that is not connected.
+struct Products {
+    sandbox: bool,
+    runtimes: bool,
+    serverless: bool,
+}
+
+impl Products {
+    fn of(config: &Config, sandbox: bool) -> Products {
+        let runtimes = config.external_systems().any(|path| path.starts_with("drivers."));
+        let nebula = config.serverless.oned.is_some() || config.engine_conf.is_some();
+        Products {
+            sandbox,
+            runtimes: sandbox || runtimes,
+            serverless: config.serverless.enabled && nebula && !sandbox,
+        }
+    }
+
+    fn commands(&self) -> Vec<&'static str> {
+        let runtimes = "instances create --plan azure --param name=first --param region=westeurope --wait";
+        let known = [
+            (self.runtimes, runtimes),
+            (self.serverless, "serverless list"),
+            (self.sandbox, "operations submit demo.hello --param name=Ada --watch"),
+        ];
+        known.into_iter().filter(|(is_there, _)| *is_there).map(|(_, command)| command).collect()
+    }
 }

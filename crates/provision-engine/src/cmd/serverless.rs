@@ -56,6 +56,6 @@ pub(crate) async fn run(global: &Global, args: &ServerlessArgs) -> Result<Exit> 
         ServerlessCommand::Create(args) => create::run(global, args, door()?).await,
         ServerlessCommand::Update(args) => update::run(global, args, door()?).await,
         ServerlessCommand::Delete(args) => delete::run(global, args, door()?).await,
-        ServerlessCommand::Orphans(args) => orphans::run(global, args).await,
+        ServerlessCommand::Orphans(orphans) => orphans::run(global, orphans, &args.door).await,
     }
 }

@@ -1,5 +1,6 @@
 //! In whose name the door is asked: flags, then the environment, then the file that the tools of OpenNebula use.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use crate::orphans::read_one_auth;
 const PASSWORD: &str = "PROVISION_ENGINE_ONE_PASSWORD";
 /// Where the tools of OpenNebula look, below the home directory.
 const ONE_AUTH: &str = ".one/one_auth";
+const USER: &str = "PROVISION_ENGINE_ONE_USER";
+const ONE_AUTH_FILE: &str = "ONE_AUTH";
 const FILE_BYTES_MAX: u64 = 8_192;
 
 /// Who is meant
@@ -26,7 +29,7 @@ pub(crate) struct DoorArgs {
         long,
         global = true,
         value_name = "USER",
-        env = "PROVISION_ENGINE_ONE_USER",
+        env = USER,
         hide_env_values = true
     )]
     user: Option<String>,
@@ -34,12 +37,22 @@ pub(crate) struct DoorArgs {
     #[arg(long, global = true, value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// Without --user: a file with user:password; else `~/.one/one_auth`
-    #[arg(long, global = true, value_name = "FILE", env = "ONE_AUTH", hide_env_values = true)]
+    #[arg(long, global = true, value_name = "FILE", env = ONE_AUTH_FILE, hide_env_values = true)]
     one_auth: Option<PathBuf>,
 }
 
 impl DoorArgs {
-    pub(super) fn credentials(&self) -> Result<Credentials> {
+    /// Who was named on the command line. What only the environment names does not count.
+    pub(crate) fn named(&self) -> Result<Option<Credentials>> {
+        let by_environment =
+            |variable: &str, value: &OsStr| std::env::var_os(variable).as_deref() == Some(value);
+        let user = self.user.as_ref().is_some_and(|user| !by_environment(USER, user.as_ref()));
+        let file =
+            self.one_auth.as_ref().is_some_and(|file| !by_environment(ONE_AUTH_FILE, file.as_os_str()));
+        if user || file || self.password_file.is_some() { self.credentials().map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn credentials(&self) -> Result<Credentials> {
         let password = std::env::var(PASSWORD).ok().filter(|text| !text.is_empty()).map(SecretString::from);
         let home = std::env::home_dir().map(|home| home.join(ONE_AUTH));
         self.find(password, home.as_deref())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Place;
+use crate::stage::{Place, until};
 
 const SHIPPED: &str = include_str!("../../../../packaging/engine.conf");
 
@@ -39,6 +39,8 @@ fn clients_see_a_complete_file_as_it_is() {
     let conf = format!("{SHIPPED}\n:mapping:\n  :nature: 0\n  :nature-s3: 3\n").replace(": 1337", ": 0");
     place.write("engine.conf", &conf);
     let server = place.serve(&["--engine-conf", "engine.conf"]);
+    let said = until("the welcome", || Some(server.going.err()).filter(|text| text.contains("stop it:")));
+    assert!(said.contains("serverless list") && !said.contains("instances create"), "{said}");
     let (status, body) = get(&format!("{}/server/config", server.url));
     assert_eq!((status, serde_json::from_str(&body).unwrap()), (200, as_json(&conf)));
     server.stop();
@@ -64,6 +66,9 @@ fn mistakes_are_named_with_file_line_and_key() {
     place.write("engine.conf", ":port: 99\n:prot: 1\n");
     let checked = place.expect(0, &["config", "check", "--engine-conf", "engine.conf"]);
     assert!(checked.err.contains("warning: engine.conf:2:1: unknown key `prot`"), "{checked:?}");
+    assert!(checked.err.contains("the configuration is good (engine.conf)"), "{checked:?}");
+    let report = place.json(&["config", "check", "--engine-conf", "engine.conf"]);
+    assert_eq!(report["engine_conf"], "engine.conf");
     let missing = place.expect(1, &["config", "show", "--engine-conf", "nowhere.conf"]);
     assert!(missing.err.contains("cannot read the configuration nowhere.conf"), "{missing:?}");
 }

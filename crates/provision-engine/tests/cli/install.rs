@@ -124,10 +124,14 @@ fn ran(command: &mut Command) -> Ran {
     Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
-const INSTALLED: [&str; 23] = [
+const INSTALLED: [&str; 25] = [
     "etc",
     "etc/provision-engine",
     "etc/provision-engine/engine.conf",
+    "etc/provision-engine/schemas",
+    "etc/provision-engine/schemas/config.json",
+    "etc/provision-engine/schemas/error.json",
+    "etc/provision-engine/schemas/serverless_runtime.json",
     "etc/systemd",
     "etc/systemd/system",
     "etc/systemd/system/provision-engine.service",
@@ -136,8 +140,6 @@ const INSTALLED: [&str; 23] = [
     "opt/provision-engine/bin",
     "opt/provision-engine/bin/provision-engine",
     "opt/provision-engine/bin/provision-engine-server",
-    "opt/provision-engine/schemas",
-    "opt/provision-engine/schemas/serverless_runtime.json",
     "opt/provision-engine/share",
     "opt/provision-engine/share/completions",
     "usr",
@@ -231,8 +233,12 @@ fn both_spellings_of_copy_copy() {
         let program = root.path("opt/provision-engine/bin/provision-engine");
         let metadata = fs::symlink_metadata(&program).unwrap();
         assert!(metadata.is_file() && metadata.permissions().mode() & 0o777 == 0o755, "{metadata:?}");
-        let schema = root.path("opt/provision-engine/schemas/serverless_runtime.json");
-        assert!(fs::symlink_metadata(schema).unwrap().is_file());
+        for schema in ["serverless_runtime", "error", "config"] {
+            let schema = root.path(&format!("etc/provision-engine/schemas/{schema}.json"));
+            assert!(fs::symlink_metadata(&schema).unwrap().is_file());
+            let schema: serde_json::Value = serde_json::from_slice(&fs::read(schema).unwrap()).unwrap();
+            assert_eq!(schema["type"], "object");
+        }
         assert!(root.run(0, "provision-engine", &["--version"]).out.starts_with("provision-engine "));
         // And back to links, over the copies.
         root.installed(&["install"]);

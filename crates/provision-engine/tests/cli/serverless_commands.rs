@@ -287,6 +287,9 @@ fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
 
     place.write("oneadmin.auth", "oneadmin:wrong\n");
     assert!(place.expect(1, &["serverless", "orphans"]).err.contains("serverless.orphans.one_auth"));
+    // Who is named on the command line wins.
+    place.write("named.auth", "oneadmin:opennebula\n");
+    place.expect(2, &["serverless", "orphans", "--one-auth", "named.auth"]);
     sandbox.stop();
     let ran = Place::new().expect(1, &["serverless", "orphans"]);
     assert!(ran.err.contains("serverless.orphans.one_auth"), "{ran:?}");

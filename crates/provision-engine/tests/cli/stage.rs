@@ -252,6 +252,11 @@ impl Sandbox {
         call(reqwest::Method::POST, &format!("{}/faults", self.url), Some(fault));
     }
 
+    /// Ends all faults.
+    pub(crate) fn disarm(&self) {
+        call(reqwest::Method::DELETE, &format!("{}/faults", self.url), None);
+    }
+
     /// How many effects stand.
     pub(crate) fn standing(&self) -> u64 {
         let summary = call(reqwest::Method::GET, &format!("{}/ledger/summary", self.url), None);

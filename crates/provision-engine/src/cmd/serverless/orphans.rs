@@ -17,6 +17,7 @@ use crate::compose::Nebula;
 use crate::exit::Exit;
 use crate::orphans::read_one_auth;
 use crate::output::{self, Answer, Cell, Mood, Table, age, note};
+use crate::serverless::DoorArgs;
 
 /// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -26,8 +27,9 @@ Examples:
   provision-engine serverless orphans
   provision-engine serverless orphans --clean
 
-It reads the configuration of the server, and asks OpenNebula in the name of who is in the
-file `serverless.orphans.one_auth`. What is younger than `serverless.orphans.older_than` is
+It reads the configuration of the server, and asks OpenNebula in the name of --user, else of
+who is in the file of --one-auth, else in the file `serverless.orphans.one_auth`. Only who sees
+the runtimes of all users, such as oneadmin, finds all orphans. What is younger than `serverless.orphans.older_than` is
 left alone, and so is what an operation still works on: the server knows, or its database
 when it does not run. Exit code 2 means that something is lost.";
 
@@ -134,15 +136,18 @@ impl Answer for Report {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &OrphansArgs) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &OrphansArgs, door: &DoorArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
     let settings = &config.serverless.orphans;
-    let file = settings.one_auth.as_deref().context(
-        "nobody is configured who sees the runtimes of all users: let serverless.orphans.one_auth name a file \
-         with user:password",
-    )?;
-    let admin = read_one_auth(file)?;
+    let admin = match (door.named()?, settings.one_auth.as_deref()) {
+        (Some(named), _) => named,
+        (None, Some(file)) => read_one_auth(file)?,
+        (None, None) => door.credentials().context(
+            "nobody is configured who sees the runtimes of all users: give --one-auth, or let \
+             serverless.orphans.one_auth name a file with user:password",
+        )?,
+    };
     let nebula = Nebula::open(&config, None)?;
     let holders = Holders::find(global, &config).await?;
     let search = Search { nebula, admin, holders, older_than: settings.older_than.get() };
@@ -205,7 +210,9 @@ impl Search {
     fn explained(&self, error: NebulaError) -> anyhow::Error {
         let Nebula { oned, oneflow, .. } = &self.nebula;
         let text = if error.is(Refusal::Authentication) {
-            "OpenNebula does not take what is in the file serverless.orphans.one_auth".to_owned()
+            "OpenNebula does not take these credentials: look at --user, --one-auth, or the file that \
+             serverless.orphans.one_auth names"
+                .to_owned()
         } else {
             format!("cannot look at {oned} and {oneflow}, which serverless.oned and serverless.oneflow name")
         };

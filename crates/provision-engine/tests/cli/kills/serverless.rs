@@ -194,9 +194,9 @@ fn a_kill_while_oneflow_is_asked_for_a_service_leads_to_one_service() {
     assert_eq!(standing(&sandbox.url).len(), 1, "OneFlow was not held");
     let scene = Scene::at(place, sandbox);
     // A call that is as slow and begins later ends later.
-    scene.sandbox.arm(&slow("service_template"));
+    scene.sandbox.arm(&slow("service/999999"));
     let (nebula, own) = scene.nebula();
-    scene.runtime.block_on(nebula.service_templates(&own)).unwrap();
+    scene.runtime.block_on(nebula.delete_service(&own, 999_999)).unwrap_err();
     let made = scene.send(with_key(&scene.device, "k")).is(201);
     scene.until_state(made.id(), "RUNNING");
     scene.delete(made.id()).is(204);

@@ -93,9 +93,9 @@ fn a_call_that_is_given_up_and_carried_out_later_leaves_no_second_service() {
     scene.sandbox.arm(&slow("instantiate"));
     let answer = scene.post(&function("Function"));
     // A call that is as slow and begins later ends later.
-    scene.sandbox.arm(&slow("service_template"));
+    scene.sandbox.arm(&slow("service/999999"));
     let (nebula, credentials) = scene.nebula();
-    scene.runtime.block_on(nebula.service_templates(&credentials)).unwrap();
+    scene.runtime.block_on(nebula.delete_service(&credentials, 999_999)).unwrap_err();
     let services = ever_made(&scene.sandbox.url).iter().filter(|made| made.starts_with("service")).count();
     assert!(services > 0, "the slow call was not carried out");
     let left = || format!("{services} services were made, and this is left: {:?}", scene.standing());

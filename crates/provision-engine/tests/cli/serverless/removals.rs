@@ -1,11 +1,11 @@
 //! Removals under every condition that is known to keep a runtime alive, or a part of it: each is answered with
-//! 204, and nothing stands afterwards.
+//! 204 when nothing stands any longer.
 
 use drivers::opennebula::Action;
 use serde_json::{Value, json};
 
 use super::{NOTHING, Scene, function, number, quick, runtime};
-use crate::stage::until;
+use crate::stage::{until, until_or};
 
 fn both() -> Value {
     runtime(&json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}}))
@@ -24,18 +24,34 @@ fn a_machine_that_boots_while_it_is_deleted_does_not_stay() {
 }
 
 #[test]
-fn a_removal_that_takes_longer_than_its_caller_waits_is_answered_and_goes_on() {
+fn a_removal_that_takes_longer_than_its_caller_waits_is_504_and_goes_on() {
     let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
     let id = scene.running(&function("Function"));
     scene.tell("/opennebula/pace", &json!({"terminate_ms": 6500}));
-    scene.delete(id).is(204);
+    let late = scene.delete(id).is(504);
+    assert!(late.text.contains("/serverless-runtimes/operations/"), "{}", late.text);
     assert_ne!(scene.standing(), NOTHING, "it was over too early to prove anything");
     // It is gone for everybody, and can be removed as often as anybody likes.
     scene.get(id).is(404);
-    until("the end of everything", || (scene.standing() == NOTHING).then_some(()));
+    until_or(
+        || (scene.standing() == NOTHING).then_some(()),
+        || format!("this is left: {:?} {:?}", scene.standing(), scene.operations()),
+    );
     until("the end of the operation", || {
         scene.operations().iter().all(|operation| operation["phase"] == "succeeded").then_some(())
     });
+}
+
+#[test]
+fn a_removal_is_never_called_done_while_oneflow_is_away() {
+    let scene = Scene::open(quick().env("PROVISION_ENGINE_SERVERLESS__TIMEOUT", "1s"));
+    let id = scene.running(&function("Function"));
+    scene.sandbox.arm(&json!({"system": "oneflow", "kind": "drop_before", "times": 0}));
+    let late = scene.delete(id).is(504);
+    assert!(!late.text.contains("not answering"), "a passing error is not the end: {}", late.text);
+    assert_ne!(scene.standing(), NOTHING);
+    scene.sandbox.disarm();
+    until("the end of everything", || (scene.standing() == NOTHING).then_some(()));
 }
 
 /// Each row is what goes wrong in OpenNebula, in its order.
