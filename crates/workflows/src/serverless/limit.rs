@@ -19,7 +19,8 @@ const PAUSES_MAX: u32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WatchedFor {
     pub(super) time: Duration,
-    /// Whether one more whole `timeout` has gone by since the last look: time to press harder, once.
+    /// Whether it has been one, two, four, eight… times `timeout` since the last look: time to press harder, once. What is
+    /// pressed may begin again, so it gets longer each time.
     pub(super) is_overdue: bool,
 }
 
@@ -38,6 +39,7 @@ pub(super) fn watched<W: Workflow>(
     let for_ms = before_ms.saturating_add(u64::try_from(more.as_millis()).unwrap_or(u64::MAX));
     op.remember_as(key, &WatchTime { for_ms, looked_at: now })?;
     let timeout_ms = u64::try_from(settings.timeout.as_millis()).unwrap_or(u64::MAX).max(1);
-    let is_overdue = for_ms / timeout_ms > before_ms / timeout_ms;
+    let doublings = |ms: u64| (ms / timeout_ms).checked_ilog2();
+    let is_overdue = doublings(for_ms) > doublings(before_ms);
     Ok(WatchedFor { time: Duration::from_millis(for_ms), is_overdue })
 }

@@ -51,6 +51,8 @@ pub(super) enum Progress {
 /// States of a service that is being removed.
 const UNDEPLOYING: i32 = 3;
 const UNDEPLOYING_NETS: i32 = 12;
+/// The state of a role whose machines could not be ended.
+const FAILED_UNDEPLOYING: i32 = 6;
 
 impl Removal<'_> {
     /// The services of this name that were made after their document. There are several where OneFlow carried out a call
@@ -104,7 +106,9 @@ impl Removal<'_> {
             Err(error) => return Err(error),
         };
         let asked = Progress::Waits(format!("OneFlow is removing service {service}: {}", seen.state_name()));
-        if matches!(seen.state, UNDEPLOYING | UNDEPLOYING_NETS) && !urgent {
+        // A role that could not be ended is not tried again by itself, and the service waits for it for ever.
+        let is_stuck = seen.roles.iter().any(|role| role.state == FAILED_UNDEPLOYING);
+        if matches!(seen.state, UNDEPLOYING | UNDEPLOYING_NETS) && !is_stuck && !urgent {
             return Ok(asked);
         }
         let answer = match nebula.delete_service(credentials, service).await {
