@@ -71,7 +71,7 @@ impl Document {
         self.lock.is_some_and(|lock| lock.uid != caller.uid) && !caller.is_admin()
     }
 
-    /// Administrators alone pass a lock. Whoever set it does not, and all may still read the document.
+    /// Administrators alone pass a lock. The user who set it does not, and all may still read the document.
     fn require_unlocked(&self, caller: &Caller, right: Right) -> Result<(), Refusal> {
         let is_covered = match (self.lock, right) {
             (None, _) | (_, Right::Use) => false,

@@ -37,9 +37,11 @@ async fn a_machine_is_born_runs_and_ends() {
     assert_eq!(caller.standing("oned/vm").await, 1);
 
     caller.act(COGNIT, "terminate", id).await.unwrap();
+    caller.act(COGNIT, "terminate", id).await.unwrap();
     for state in [(3, 3), (3, 12), (3, 11)] {
         assert_eq!(caller.state(id).await, state);
         assert_eq!(caller.standing("oned/vm").await, 1);
+        assert_eq!(caller.act(COGNIT, "terminate", id).await.is_ok(), state == (3, 3));
         caller.advance(20_000).await;
     }
     assert_eq!(caller.standing("oned/vm").await, 0);

@@ -108,7 +108,8 @@ impl Machine {
     fn terminate(&mut self, hard: bool, pace: &Pace, at: OffsetDateTime) -> Result<(), String> {
         match self.state() {
             State::Done => {}
-            _ if self.is_ending() && !hard => {}
+            // It is about to shut down, and does not show it yet.
+            State::Active(Lcm::Running) if self.is_ending() && !hard => {}
             State::Pending | State::Hold => {
                 self.agenda.clear();
                 self.agenda.add(at, Turn::Enter(State::Done));

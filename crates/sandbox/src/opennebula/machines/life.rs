@@ -115,12 +115,15 @@ impl Machine {
         }
     }
 
-    /// The way out. The first look still sees it run, and the other states come one after the other.
+    /// The way out. The first look still sees it run, and the other states come one after the other. A machine that
+    /// is off has nothing to shut down.
     pub(super) fn plan_shutdown(&mut self, pace: &Pace, at: OffsetDateTime) {
         self.agenda.clear();
         self.template.remove("RESIZE");
         let third = pace.terminate_ms / 3;
-        self.agenda.add(later(at, third), Turn::Enter(State::Active(Lcm::Shutdown)));
+        if matches!(self.state, State::Active(_)) {
+            self.agenda.add(later(at, third), Turn::Enter(State::Active(Lcm::Shutdown)));
+        }
         self.agenda.add(later(at, 2 * third), Turn::Enter(State::Active(Lcm::Epilog)));
         self.agenda.add(later(at, pace.terminate_ms), Turn::Enter(State::Done));
     }
