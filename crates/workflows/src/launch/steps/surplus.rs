@@ -28,8 +28,10 @@ fn divide(known: &[Tracked], seen: Vec<Instance>, amount: usize) -> Share {
         seen.into_iter().partition(|one| !one.state.is_gone());
     living.sort_by_key(|one| (!is_known(one), one.id.clone()));
     let surplus = living.split_off(living.len().min(room));
-    let is_all_gone = known.is_empty() && living.is_empty();
-    living.extend(gone.into_iter().filter(|one| is_all_gone || is_known(one)));
+    // Of a call whose answer was lost, also those that have died already are the launch's own.
+    let missing = if known.is_empty() { room.saturating_sub(living.len()) } else { 0 };
+    let (ours, others): (Vec<Instance>, Vec<Instance>) = gone.into_iter().partition(is_known);
+    living.extend(ours.into_iter().chain(others.into_iter().take(missing)));
     Share { kept: living, surplus }
 }
 
@@ -77,7 +79,8 @@ mod tests {
             (&known[..], all(Running), 2, &["i-8", "i-9"][..], &["i-1", "i-2"][..]),
             (&[], all(Pending), 3, &["i-1", "i-2", "i-8"], &["i-9"]),
             (&known, all(Terminated), 2, &["i-8", "i-9"], &[]),
-            (&[], all(Terminated), 2, &["i-1", "i-2", "i-8", "i-9"], &[]),
+            (&[], all(Terminated), 2, &["i-1", "i-2"], &[]),
+            (&[], dead_and_new.clone(), 2, &["i-2", "i-8"], &[]),
             (&known[..1], dead_and_new, 2, &["i-2", "i-8"], &[]),
             (&known, others, 2, &[], &["i-1", "i-2"]),
             (&[], Vec::new(), 2, &[], &[]),
