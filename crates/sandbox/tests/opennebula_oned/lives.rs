@@ -42,6 +42,8 @@ async fn a_machine_is_born_runs_and_ends() {
         assert_eq!(caller.state(id).await, state);
         assert_eq!(caller.standing("oned/vm").await, 1);
         assert_eq!(caller.act(COGNIT, "terminate", id).await.is_ok(), state == (3, 3));
+        // It does not begin again.
+        assert_eq!(caller.act(COGNIT, "terminate-hard", id).await.is_ok(), state != (3, 11));
         caller.advance(20_000).await;
     }
     assert_eq!(caller.standing("oned/vm").await, 0);

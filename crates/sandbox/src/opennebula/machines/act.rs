@@ -109,7 +109,9 @@ impl Machine {
         match self.state() {
             State::Done => {}
             // It is about to shut down, and does not show it yet.
-            State::Active(Lcm::Running) if self.is_ending() && !hard => {}
+            State::Active(Lcm::Running) if self.is_ending() => {}
+            // The hard end takes the place of the gentle one, and needs no longer.
+            State::Active(Lcm::Shutdown) if hard => {}
             State::Pending | State::Hold => {
                 self.agenda.clear();
                 self.agenda.add(at, Turn::Enter(State::Done));
@@ -117,7 +119,6 @@ impl Machine {
             State::Suspended | State::PowerOff | State::Active(Lcm::Running) => {
                 self.plan_shutdown(pace, at);
             }
-            State::Active(Lcm::Shutdown) if hard => self.plan_shutdown(pace, at),
             State::Active(Lcm::BootFailure) => self.plan_delete(pace, at),
             state @ State::Active(_) => {
                 return Err(format!("Could not terminate VM {}, wrong state {}.", self.id, state.name()));
