@@ -81,7 +81,7 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     // Credentials that are out there keep it.
     person.click_on(".deeds button", "Deprovision");
     person.click_on("dialog button", "Deprovision");
-    person.until_text(".flash.bad", "unbind them first");
+    person.until_text(".flash.bad", "unbind it first");
     person.click_on("main button.danger", "Unbind");
     person.click_on("dialog button", "Unbind");
     person.until_text("#now", "There are none.");
