@@ -32,7 +32,10 @@ THREADS = 3
 # A suite that takes longer than this is ended.
 LIMIT_SECONDS = 1200
 # The longest first, so that the lanes end together. A suite that is not named here comes after them.
-LONGEST = ["provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "workflows/it"]
+LONGEST = [
+    "provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "workflows/it",
+    "conformance/it", "doors/it", "drivers/kafka",
+]
 # The tests of this program whose names have the word run as a suite of their own, beside the others.
 APART = {"provision-engine/cli": "kills"}
 SLOWEST = 10
