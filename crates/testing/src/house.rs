@@ -10,6 +10,10 @@ use engine::{
 };
 use serde_json::Value;
 
+/// Between two looks at an operation, longer the longer nothing happens.
+const PAUSE_MIN: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
 /// The same key for every engine of a test, so that they open each other's secrets.
 pub fn key_ring() -> SharedRing {
     let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -49,13 +53,16 @@ impl House {
     /// Waits until the operation is in one of these phases.
     pub async fn until(&self, id: OperationId, wanted: impl Fn(Phase) -> bool) -> Inspection {
         let mut news = self.engine.feed().watch();
+        let mut pause = PAUSE_MIN;
         loop {
             let inspection = self.inspect(id).await;
             if wanted(inspection.shown.summary.phase) {
                 return inspection;
             }
-            // Other nodes may have done it, so the feed of this one is only a hint.
-            let _ = tokio::time::timeout(Duration::from_millis(20), news.recv()).await;
+            // Other nodes may have done it, so the feed of this one is only a hint. An hour of virtual time costs as many
+            // looks as it has pauses.
+            let told = tokio::time::timeout(pause, news.recv()).await;
+            pause = if told.is_ok() { PAUSE_MIN } else { (pause * 2).min(PAUSE_MAX) };
         }
     }
 

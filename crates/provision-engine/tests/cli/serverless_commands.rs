@@ -181,7 +181,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
 
     let failed = stage.expect(3, &["create", "--faas", "BootFails", "--wait"]);
     let id = failed.out.trim();
-    assert!(failed.err.contains("\nFAAS: "), "{failed:?}");
+    assert!(failed.err.lines().any(|line| line.starts_with("FAAS: ")), "{failed:?}");
     assert!(failed.err.contains(&format!("serverless delete {id}")), "{failed:?}");
     assert_eq!(stage.expect(3, &["show", id, "--wait", "-o", "name"]).out.trim(), id);
     stage.expect(0, &["delete", id, "--yes", "--wait"]);
