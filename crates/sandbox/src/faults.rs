@@ -15,6 +15,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::sync::watch;
 use tracing::debug;
 
 use crate::answer::{JsonBody, Refusal};
@@ -55,6 +56,7 @@ struct FaultBody {
 #[serde(rename_all = "snake_case")]
 enum FaultKind {
     Latency,
+    Hold,
     Error,
     DropAfter,
     DropBefore,
@@ -84,6 +86,8 @@ struct Blow {
 enum Act {
     /// The work is done and answered, only late.
     Work,
+    /// The same, after the release that follows on this many.
+    WorkOnRelease { releases: u64 },
     /// The work is not done.
     Error { status: StatusCode, retry_after_s: Option<u32> },
     /// The work is done, but nobody hears of it.
@@ -108,6 +112,7 @@ impl FaultBody {
         }
         let act = match self.kind {
             FaultKind::Latency => Act::Work,
+            FaultKind::Hold => Act::WorkOnRelease { releases: 0 },
             FaultKind::DropAfter => Act::WorkAndDrop,
             FaultKind::DropBefore => Act::Drop,
             FaultKind::Garbage => Act::Garbage,
@@ -156,6 +161,8 @@ fn has_word(text: &str, word: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     script: Mutex<Script>,
+    /// How often held calls were released.
+    releases: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -203,13 +210,28 @@ impl Faults {
             }
         }
         let position = due?;
-        let Armed { id, blow, hits, .. } = script.armed[position];
+        let Armed { id, mut blow, hits, .. } = script.armed[position];
+        if let Act::WorkOnRelease { releases } = &mut blow.act {
+            *releases = *self.releases.borrow();
+        }
         let times = u64::from(script.armed[position].body.times);
         if times != 0 && hits >= times {
             script.armed.remove(position);
         }
         debug!(fault = id, system = call.system.name(), path = call.path, ?blow, "a scripted fault hits");
         Some(blow)
+    }
+
+    /// Every call that is held goes on.
+    fn release(&self) {
+        self.releases.send_modify(|releases| *releases += 1);
+    }
+
+    /// No longer than the longest latency, so that a script that ends early holds nothing for ever.
+    async fn hold(&self, releases: u64) {
+        let mut watched = self.releases.subscribe();
+        let released = watched.wait_for(|now| *now > releases);
+        drop(tokio::time::timeout(Duration::from_millis(LATENCY_MS_MAX), released).await);
     }
 
     fn has_any_for(&self, system: System) -> bool {
@@ -222,7 +244,10 @@ impl Faults {
 }
 
 pub(crate) fn routes(faults: Arc<Faults>) -> Router {
-    Router::new().route("/faults", post(arm).get(list).delete(clear)).with_state(faults)
+    Router::new()
+        .route("/faults", post(arm).get(list).delete(clear))
+        .route("/faults/release", post(release))
+        .with_state(faults)
 }
 
 async fn arm(
@@ -239,6 +264,11 @@ async fn list(State(faults): State<Arc<Faults>>) -> Response {
 
 async fn clear(State(faults): State<Arc<Faults>>) -> StatusCode {
     faults.script().armed.clear();
+    StatusCode::NO_CONTENT
+}
+
+async fn release(State(faults): State<Arc<Faults>>) -> StatusCode {
+    faults.release();
     StatusCode::NO_CONTENT
 }
 
@@ -272,18 +302,22 @@ pub(crate) async fn strike(
     let request = Request::from_parts(parts, Body::from(body));
     let Some(blow) = blow else { return next.run(request).await };
     // On a task of its own, because a far side does not stop working when its caller stops waiting.
-    let landed = tokio::spawn(land(gate.system, blow, connection, request, next)).await;
+    let landed = tokio::spawn(land(gate, blow, connection, request, next)).await;
     landed.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-async fn land(system: System, blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
+async fn land(gate: Gate, blow: Blow, connection: Connection, request: Request, next: Next) -> Response {
     if !blow.latency.is_zero() {
         tokio::time::sleep(blow.latency).await;
     }
     match blow.act {
         Act::Work => next.run(request).await,
+        Act::WorkOnRelease { releases } => {
+            gate.faults.hold(releases).await;
+            next.run(request).await
+        }
         Act::Error { status, retry_after_s } => {
-            let mut response = match system {
+            let mut response = match gate.system {
                 System::Cluster => cluster::on_fault(status),
                 _ => Refusal::new(status, "a scripted fault").into_response(),
             };
@@ -319,6 +353,7 @@ mod tests {
         let letter = |method| match faults.next_for(&call(method)).map(|blow| blow.act) {
             None => '.',
             Some(Act::Work) => 'l',
+            Some(Act::WorkOnRelease { .. }) => 'h',
             Some(Act::Error { .. }) => 'e',
             Some(Act::WorkAndDrop) => 'a',
             Some(Act::Drop) => 'b',
@@ -370,8 +405,9 @@ mod tests {
     fn nonsense_is_refused_with_what_would_be_right() {
         let refused = |json| arm(&Faults::default(), json).unwrap_err();
         assert!(
-            refused(json!({"system": "greeter", "kind": "flood"}))
-                .ends_with("expected one of `latency`, `error`, `drop_after`, `drop_before`, `garbage`")
+            refused(json!({"system": "greeter", "kind": "flood"})).ends_with(
+                "expected one of `latency`, `hold`, `error`, `drop_after`, `drop_before`, `garbage`"
+            )
         );
         assert!(refused(json!({"system": "mars", "kind": "error"})).contains("greeter"));
         assert!(refused(json!({"system": "greeter", "kind": "error", "colour": 1})).contains("latency_ms"));

@@ -37,15 +37,13 @@ fn a_launch_goes_on_at_the_other_server_when_one_dies() {
     let first = serve(&place, &sandbox);
     let customer = Customer::of(&place, &first);
     sandbox.arm(&json!({
-        "system": "ec2", "kind": "latency", "latency_ms": 1500, "about": "UserData", "method": "POST",
+        "system": "ec2", "kind": "hold", "about": "UserData", "method": "POST",
     }));
     let ticket = customer.launch("one", &order("sandbox", ACCOUNT), Fate::Lucky);
-    until("the call that makes instances", || {
-        let armed = at_sandbox(&sandbox.url, "GET", "/faults", None);
-        (armed["faults"] == json!([])).then_some(())
-    });
+    sandbox.wait_for_the_fault();
     let second = serve(&other, &sandbox);
     first.kill();
+    sandbox.release();
     customer.goes_to(&second);
     customer.ended(&ticket);
     let journal = customer.get(&format!("/operations/{}/journal?limit=200", ticket.operation));

@@ -17,7 +17,7 @@ use workflows::Drivers;
 use workflows::runtime::Runtimes;
 
 use crate::kills::check::{Api, Asked, everything, until_over};
-use crate::stage::{Place, Sandbox, Server, call, until};
+use crate::stage::{Place, Sandbox, Server, call};
 
 fn postgres() -> PrivatePostgres {
     let postgres = PrivatePostgres::start(&PrivatePostgresOptions::default()).unwrap();
@@ -134,10 +134,7 @@ fn a_rolling_restart_under_slow_steps_repeats_no_call() {
             let id = runtime.block_on(api(&servers, stops).submit(&key, &json!({"name": key}))).unwrap();
             asked.insert(key, Asked { id, fails: false });
         }
-        until("the slow calls", || {
-            let armed = call(Method::GET, &format!("{}/faults", sandbox.url), None);
-            (armed["faults"] == json!([])).then_some(())
-        });
+        sandbox.wait_for_the_fault();
         let server = servers[stops].take().unwrap();
         server.going.signal(Signal::TERM);
         let ended = server.going.end();

@@ -13,7 +13,7 @@ use reqwest::{Client, Method};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::stage::{Place, Sandbox, Server, call, until, until_or};
+use crate::stage::{Place, Sandbox, Server, call, until_or};
 
 pub(crate) const SERVICE: &str = "47c9dcbf-ff30-448e-ab36-d3bad66ba281";
 pub(crate) const AZURE: &str = "4deee563-e5ec-4731-b9b1-53b42d855f0c";
@@ -148,7 +148,7 @@ impl Scene {
 
     /// Waits until the only fault that was armed, for one call, has hit it.
     pub(crate) fn wait_for_the_fault(&self) {
-        until("the call that is hit", || (self.get("/faults")["faults"] == json!([])).then_some(()));
+        self.sandbox.wait_for_the_fault();
     }
 
     /// What the Provisioner is to refuse or to fail at.

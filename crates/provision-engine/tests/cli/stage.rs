@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -252,6 +253,19 @@ impl Sandbox {
         call(reqwest::Method::POST, &format!("{}/faults", self.url), Some(fault));
     }
 
+    /// Until the last call that a fault was armed for has arrived.
+    pub(crate) fn wait_for_the_fault(&self) {
+        until("the call that is hit", || {
+            let armed = call(reqwest::Method::GET, &format!("{}/faults", self.url), None);
+            (armed["faults"] == serde_json::json!([])).then_some(())
+        });
+    }
+
+    /// Lets go of every call that a fault holds.
+    pub(crate) fn release(&self) {
+        call(reqwest::Method::POST, &format!("{}/faults/release", self.url), None);
+    }
+
     /// Ends all faults.
     pub(crate) fn disarm(&self) {
         call(reqwest::Method::DELETE, &format!("{}/faults", self.url), None);
@@ -270,13 +284,17 @@ impl Sandbox {
     }
 }
 
+/// One for all, because making one reads every certificate of the system. It keeps no connection, because those end
+/// with the runtime that opened them.
+static HTTP: LazyLock<reqwest::Client> =
+    LazyLock::new(|| reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build().unwrap());
+
 /// One HTTP call that has to succeed.
 #[track_caller]
 pub(crate) fn call(method: reqwest::Method, url: &str, body: Option<&Value>) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        let request = client.request(method, url);
+        let request = HTTP.request(method, url);
         let request = match body {
             Some(body) => request.json(body),
             None => request,

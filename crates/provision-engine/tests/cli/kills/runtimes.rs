@@ -115,18 +115,18 @@ fn one_was_made_and_none_stands(script: &Value) {
 fn a_kill_while_the_provisioner_is_asked_for_a_runtime_leads_to_one_runtime() {
     let mut scene = Scene::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "6s"));
     for (id, waits) in [("before", false), ("after", true)] {
-        let slow = json!({"system": "provisioner", "kind": "latency", "latency_ms": 2500,
-                          "about": "provisionRuntime"});
-        scene.sandbox.arm(&slow);
+        scene.sandbox.arm(&json!({"system": "provisioner", "kind": "hold", "about": "provisionRuntime"}));
         let operation = scene.put(id, &wanted(id)).operation().to_owned();
         scene.wait_for_the_fault();
         let Scene { server, sandbox, place, .. } = scene;
         server.kill();
         assert_eq!(runtimes(&sandbox.url, id), (0, 0), "the Provisioner was not held");
         if waits {
+            sandbox.release();
             until("the runtime", || (runtimes(&sandbox.url, id).0 == 1).then_some(()));
         }
         scene = Scene::at(place, sandbox, "error");
+        scene.sandbox.release();
         scene.ends(id, &operation, "succeeded");
         assert_eq!(scene.runtimes(id), (1, 1));
         let operation = scene.delete(id).operation().to_owned();

@@ -22,7 +22,7 @@ use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::stage::{Place, Sandbox, Server, until, until_or};
+use crate::stage::{Place, Sandbox, Server, until_or};
 
 pub(crate) const RUNTIMES: &str = "/serverless-runtimes";
 /// A user whom the sandbox knows.
@@ -247,7 +247,7 @@ impl Scene {
 
     /// Waits until all faults that were armed have hit.
     pub(crate) fn wait_for_the_fault(&self) {
-        until("the call that is hit", || (self.look("/faults")["faults"] == json!([])).then_some(()));
+        self.sandbox.wait_for_the_fault();
     }
 
     /// What stands in OpenNebula, such as `vm 7`.

@@ -57,8 +57,6 @@ use Moment::{Before, Called, Meanwhile};
 
 /// Longer than any of these tests.
 const NEVER_MS: u32 = 60_000;
-/// Long enough to kill somebody in, and shorter than what the engine grants such a call.
-const LATE_MS: u32 = 1_500;
 
 impl Moment {
     fn call(&self) -> &Call {
@@ -68,13 +66,12 @@ impl Moment {
     }
 
     fn fault(&self) -> Value {
-        let (kind, latency_ms) = match self {
-            Before(_) => ("drop_before", NEVER_MS),
-            Called(_) | Meanwhile(_) => ("latency", LATE_MS),
-        };
         let Call { system, method, about, .. } = self.call();
-        let mut fault = json!({"system": system, "kind": kind, "latency_ms": latency_ms, "about": about});
-        fault["method"] = json!(method);
+        let mut fault = json!({"system": system, "kind": "hold", "method": method, "about": about});
+        if let Before(_) = self {
+            fault["kind"] = json!("drop_before");
+            fault["latency_ms"] = json!(NEVER_MS);
+        }
         fault
     }
 
@@ -91,16 +88,15 @@ impl Moment {
     fn strike<T>(&self, pad: &mut Pad, when: &str, ask: impl FnOnce(&Pad) -> T) -> T {
         pad.sandbox.arm(&self.fault());
         let asked = ask(pad);
-        until(when, || {
-            let armed = at_sandbox(&pad.sandbox.url, "GET", "/faults", None);
-            (armed["faults"] == json!([])).then_some(())
-        });
+        pad.sandbox.wait_for_the_fault();
         pad.kill();
         if let Called(call) = self {
             assert!(!(call.shows)(&pad.sandbox.url), "killed too late to prove anything: {when}");
+            pad.sandbox.release();
             until(when, || (call.shows)(&pad.sandbox.url).then_some(()));
         }
         pad.serve_again();
+        pad.sandbox.release();
         asked
     }
 }
