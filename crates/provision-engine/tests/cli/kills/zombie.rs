@@ -17,8 +17,8 @@ fn a_server_that_was_stopped_beyond_its_lease_is_refused_when_it_goes_on() {
     let quick = |name: &str| on(&postgres.url(name)).env("PROVISION_ENGINE_STORE__LEASE", "1s");
     let (place, other) = (quick("engine"), quick("engine"));
     let sandbox = Sandbox::start(&place);
-    // The first call is held, so that the server is stopped in the middle of it.
-    sandbox.arm(&json!({"system": "greeter", "kind": "hold", "method": "POST"}));
+    // The greeter takes its time with the first call, so that the server is stopped in the middle of it.
+    sandbox.arm(&json!({"system": "greeter", "kind": "latency", "latency_ms": 1500, "method": "POST"}));
     let arguments = ["--sandbox-url", &sandbox.url, "--log-level", "info"];
     let zombie = place.serve(&arguments);
     let token = std::fs::read_to_string(place.data("admin.token")).unwrap().trim().to_owned();
@@ -27,7 +27,6 @@ fn a_server_that_was_stopped_beyond_its_lease_is_refused_when_it_goes_on() {
         let api = Api { http: Client::new(), url: zombie.url.clone(), token: token.clone() };
         api.submit("zombie", &json!({"name": "zombie"})).await.unwrap()
     });
-    sandbox.wait_for_the_fault();
     zombie.going.signal(Signal::STOP);
     let second = other.serve(&arguments);
     let api = Api { http: Client::new(), url: second.url.clone(), token };
@@ -36,7 +35,6 @@ fn a_server_that_was_stopped_beyond_its_lease_is_refused_when_it_goes_on() {
         (op["phase"] == "succeeded").then_some(())
     });
     let before = runtime.block_on(api.get(&format!("/operations/{id}/journal")));
-    sandbox.release();
     zombie.going.signal(Signal::CONT);
     until("the late server to notice", || {
         zombie.going.err().contains("let go: another node has it").then_some(())
