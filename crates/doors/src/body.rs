@@ -1,5 +1,6 @@
 //! Bodies: JSON, of a limited size, with errors that say where.
 
+use api::Code;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
 use axum::extract::{FromRequest, Request};
@@ -9,7 +10,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::problem::Problem;
 use crate::slow_body::{SlowBody, is_slow_body};

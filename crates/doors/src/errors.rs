@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use api::Code;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
-use crate::code::Code;
 use crate::problem::Problem;
 use crate::query::Name;
 

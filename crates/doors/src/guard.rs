@@ -1,6 +1,7 @@
 //! Between the router and the handlers: nobody gets in without a right, every change is carried to its end
 //! and written down, and nothing takes longer than allowed.
 
+use api::Code;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{Extensions, HeaderMap};
 use axum::middleware::Next;
@@ -11,7 +12,6 @@ use tracing::{Instrument, error};
 
 use crate::audit::{self, Deed};
 use crate::auth::authenticate;
-use crate::code::Code;
 use crate::hall::{Hall, RequestId, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -9,7 +9,6 @@
 mod audit;
 mod auth;
 mod body;
-mod code;
 mod errors;
 mod frame;
 mod guard;
@@ -38,8 +37,8 @@ pub mod tokens;
 mod upkeep;
 pub mod wire;
 
+pub use api::Code;
 pub use auth::{Bearers, Denied};
-pub use code::Code;
 pub use hall::{DoorSettings, Doors};
 pub use inside::{Inside, Watch};
 pub use metrics::Meter;

@@ -13,6 +13,7 @@ pub(crate) mod sessions;
 mod sign_in;
 pub(crate) mod sign_out;
 
+use api::Code;
 use engine::secret::SecretString;
 use engine::store::StoreError;
 use engine::{AdminChange, PeopleStore, Role, Timestamp, UserRow};
@@ -21,7 +22,6 @@ pub(crate) use gate::SignInGate;
 pub(crate) use sign_in::{Attempt, sign_in};
 pub use sign_in::{SignInError, SignInLimits};
 
-use crate::code::Code;
 use crate::problem::Problem;
 
 const FIRST_USER: &str = "admin";

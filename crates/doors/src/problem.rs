@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use api::Code;
 use axum::Json;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue};
@@ -11,7 +12,6 @@ use engine::{AskError, OperationId, Phase, SubmitError, Verb};
 use serde_json::Value;
 use tracing::error;
 
-use crate::code::Code;
 use crate::wire;
 
 pub(crate) const CONTENT: &str = "application/problem+json";

@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use api::Code;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use engine::{OperationId, Timestamp};
 
-use crate::code::Code;
 use crate::problem::Problem;
 
 const TEXT_CHARS_MAX: usize = 256;

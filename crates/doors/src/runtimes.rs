@@ -14,12 +14,12 @@ pub(crate) mod repair;
 mod show;
 pub(crate) mod sweep;
 
+use api::Code;
 use engine::store::{ResourceQuery, ResourceRow};
 use engine::{OperationId, Phase, Resource, SubmitError};
 use tracing::error;
 use workflows::runtime::{Instance, Status};
 
-use crate::code::Code;
 use crate::hall::Hall;
 use crate::problem::Problem;
 use crate::wire;

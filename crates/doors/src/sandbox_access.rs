@@ -1,10 +1,10 @@
 //! Access that came through the one-click sign-in of the sandbox. It ends with the sandbox: every such person, token and
 //! user has a name that begins with [`PREFIX`], and so has all that they create.
 
+use api::Code;
 use engine::store::StoreError;
 use engine::{AccessStore, AdminChange, PeopleStore, Timestamp};
 
-use crate::code::Code;
 use crate::principal::Principal;
 use crate::problem::Problem;
 

@@ -1,5 +1,6 @@
 //! `POST /operations/{id}/cancel`, `pause`, `resume` and `retry`
 
+use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -9,7 +10,6 @@ use engine::{OperationId, Verb};
 use super::inspect;
 use crate::audit::about;
 use crate::body::MaybeJson;
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;

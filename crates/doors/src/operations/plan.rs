@@ -1,10 +1,10 @@
 //! `GET /workflows` and `GET /workflows/{name}`
 
+use api::Code;
 use axum::Json;
 use axum::extract::State;
 use engine::WorkflowInfo;
 
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::problem::Problem;
 use crate::query::{Name, Query};

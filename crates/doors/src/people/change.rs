@@ -1,5 +1,6 @@
 //! `PUT /users/{name}`
 
+use api::Code;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
@@ -9,7 +10,6 @@ use engine::{Role, UserChange};
 use super::{check_role, done, find, hash, password};
 use crate::audit::about;
 use crate::body::JsonBody;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

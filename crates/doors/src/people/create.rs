@@ -1,5 +1,6 @@
 //! `POST /users`
 
+use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -9,7 +10,6 @@ use engine::secret::SecretString;
 use super::{check_role, hash, new_user, password};
 use crate::audit::about;
 use crate::body::JsonBody;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -1,5 +1,6 @@
 //! `DELETE /users/{name}`
 
+use api::Code;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,7 +9,6 @@ use engine::ProofKind;
 
 use super::done;
 use crate::audit::about;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

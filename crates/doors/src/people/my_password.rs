@@ -1,5 +1,6 @@
 //! `PUT /me/password`
 
+use api::Code;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -10,7 +11,6 @@ use engine::{ProofKind, UserChange};
 use super::{Attempt, SignInError, done, hash, password, sign_in};
 use crate::audit::about;
 use crate::body::JsonBody;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

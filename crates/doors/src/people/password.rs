@@ -2,9 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use api::Code;
 use engine::secret::{ExposeSecret, SecretString};
 
-use crate::code::Code;
 use crate::problem::Problem;
 
 const CHARS: RangeInclusive<usize> = 12..=128;

@@ -1,5 +1,6 @@
 //! `GET /sessions` and `DELETE /sessions/{id}`
 
+use api::Code;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -8,7 +9,6 @@ use engine::SessionRow;
 use engine::store::StoreError;
 
 use crate::audit::about;
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::problem::Problem;
 use crate::query::{Name, Query};

@@ -1,5 +1,6 @@
 //! `PUT /expire/service_instance/{id}`: the time of a plan is over, by the clock or because an operator says so.
 
+use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -11,7 +12,6 @@ use workflows::runtime::{DEPROVISION, Status};
 
 use super::{Found, TRIES, find_alive};
 use crate::audit::about;
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -1,5 +1,6 @@
 //! `GET /kubeconfig/{id}`
 
+use api::Code;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -11,7 +12,6 @@ use workflows::runtime::Status;
 
 use super::find_alive;
 use crate::audit;
-use crate::code::Code;
 use crate::hall::{RequestId, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;

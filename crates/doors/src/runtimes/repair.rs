@@ -1,5 +1,6 @@
 //! `POST /runtimes/{id}/repair`
 
+use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -12,7 +13,6 @@ use workflows::runtime::{DEPROVISION, PROVISION, Status};
 use super::{Found, TRIES, accepted, check_reason, find_alive};
 use crate::audit::about;
 use crate::body::JsonBody;
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
@@ -11,7 +12,6 @@ use engine::secret::ExposeSecret;
 use super::{IssueError, is_name, issue_as};
 use crate::audit::about;
 use crate::body::JsonBody;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -1,5 +1,6 @@
 //! `DELETE /tokens/{name}`
 
+use api::Code;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -7,7 +8,6 @@ use axum::response::IntoResponse;
 use engine::{AdminChange, ProofKind};
 
 use crate::audit::about;
-use crate::code::Code;
 use crate::hall::Shared;
 use crate::principal::Principal;
 use crate::problem::Problem;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::Code;
 use axum::Json;
 use axum::extract::State;
 use axum::response::IntoResponse;
@@ -9,7 +10,6 @@ use tracing::error;
 
 use super::KeyKeeper;
 use crate::audit::about;
-use crate::code::Code;
 use crate::hall::{Hall, Shared};
 use crate::problem::Problem;
 use crate::query::Query;

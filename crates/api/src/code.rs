@@ -1,6 +1,6 @@
-//! Every kind of problem that a door can answer with: its name for ever, its status, its title and its page.
+//! Every error code: its permanent name, its status, its title and its page.
 
-use axum::http::StatusCode;
+use http::StatusCode;
 
 /// Writes the enum and its tables from one list, so that a code without a page does not compile.
 macro_rules! codes {
