@@ -13,9 +13,9 @@ use axum::routing::{get, post};
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::flash::see_other;
-use crate::frame::{Frame, Section, page};
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::Icon;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 use now::{Known, Now};
@@ -32,7 +32,6 @@ pub(crate) fn routes() -> Router<Desk> {
 #[derive(Template)]
 #[template(path = "home.html")]
 struct Home {
-    frame: Frame,
     now: Now,
     offers: Offers,
     may_launch: bool,
@@ -44,9 +43,9 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     }
     match Now::look(&desk, &visitor.api, &mut Known::default()).await {
         Ok(now) => {
-            let frame = Frame::new(&desk, &visitor, Section::Home, "Home");
             let offers = Offers::new(&desk, &visitor);
-            page(&visitor, &Home { frame, now, offers, may_launch: visitor.may_launch() })
+            let content = Home { now, offers, may_launch: visitor.may_launch() };
+            Shell::new(&desk, &visitor, Section::Home, "Home").page(&content)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

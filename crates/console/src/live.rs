@@ -16,7 +16,7 @@ use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::desk::Desk;
-use crate::frame::html;
+use crate::shell::html;
 use crate::trouble::Trouble;
 use crate::visitor::{Visitor, look_up};
 

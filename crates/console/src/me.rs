@@ -16,8 +16,8 @@ use crate::cookie;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::parts::When;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -36,7 +36,9 @@ pub(crate) fn routes() -> Router<Desk> {
 #[derive(Template)]
 #[template(path = "me/show.html")]
 struct Me {
-    frame: Frame,
+    csrf: String,
+    name: String,
+    role: &'static str,
     proof: &'static str,
     has_password: bool,
     sessions: Vec<Session>,
@@ -58,7 +60,9 @@ impl Me {
             .into_iter()
             .filter(|row| row.proof.kind() == visitor.principal.proof.kind() && row.expires_at > now);
         Ok(Me {
-            frame: Frame::new(desk, visitor, Section::None, "You"),
+            csrf: visitor.word.clone(),
+            name: visitor.name().to_owned(),
+            role: visitor.role(),
             proof: match visitor.principal.proof.kind() {
                 ProofKind::Password => "with your password",
                 ProofKind::Token => "with an API token",
@@ -82,9 +86,13 @@ fn not_now(error: &StoreError) -> Trouble {
     )
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::None, "You")
+}
+
 async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match Me::read(&desk, &visitor).await {
-        Ok(me) => page(&visitor, &me),
+        Ok(me) => shell(&desk, &visitor).page(&me),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -112,7 +120,7 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
             let is_current = [StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS].contains(&refused.status);
             let place = if is_current { &mut me.current_error } else { &mut me.new_error };
             *place = Some(refused.line());
-            html(refused.status, &me)
+            shell(&desk, &visitor).page_with(refused.status, &me)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

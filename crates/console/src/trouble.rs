@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::desk::Hub;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html};
+use crate::shell::{Section, Shell, html};
 use crate::visitor::Visitor;
 
 /// A refusal of the API, or one of our own.
@@ -92,8 +92,8 @@ impl Trouble {
     /// A page for somebody who is signed in.
     pub(crate) fn page(self, desk: &Hub, visitor: &Visitor) -> Response {
         let status = self.status;
-        let frame = Frame::new(desk, visitor, Section::None, &self.title);
-        html(status, &TroublePage { frame, trouble: self })
+        Shell::new(desk, visitor, Section::None, &self.title)
+            .page_with(status, &TroublePage { trouble: self })
     }
 
     /// In the place of a part that a page asks for once in a while. What does not answer at the moment is no news:
@@ -141,7 +141,6 @@ fn sentence(text: &str) -> String {
 #[derive(Template)]
 #[template(path = "trouble.html")]
 struct TroublePage {
-    frame: Frame,
     trouble: Trouble,
 }
 

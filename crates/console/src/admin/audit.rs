@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::Tab;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::parts::When;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 /// As many as the API gives.
@@ -31,7 +31,6 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "admin/audit.html")]
 struct Audit {
-    frame: Frame,
     here: Tab,
     filters: Filters,
     people: Vec<String>,
@@ -66,8 +65,14 @@ pub(super) async fn list(
                 log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
             let fitting = entries.len();
             entries.truncate(SHOWN);
-            let frame = Frame::new(&desk, &visitor, Section::Administration, "Audit log");
-            page(&visitor, &Audit { frame, here: Tab::Audit, filters, people, actions, entries, fitting })
+            Shell::new(&desk, &visitor, Section::Administration, "Audit log").page(&Audit {
+                here: Tab::Audit,
+                filters,
+                people,
+                actions,
+                entries,
+                fitting,
+            })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

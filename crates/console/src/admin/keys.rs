@@ -10,9 +10,9 @@ use super::Tab;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, page};
 use crate::launches::ask;
 use crate::parts::{Icon, When};
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 const AT: &str = "/console/admin/keys";
@@ -20,17 +20,18 @@ const AT: &str = "/console/admin/keys";
 #[derive(Template)]
 #[template(path = "admin/keys.html")]
 struct Keys {
-    frame: Frame,
+    csrf: String,
     here: Tab,
     keys: KeyList,
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match visitor.api.get::<KeyList>("/keys").await {
-        Ok(keys) => {
-            let frame = Frame::new(&desk, &visitor, Section::Administration, "Keys");
-            page(&visitor, &Keys { frame, here: Tab::Keys, keys })
-        }
+        Ok(keys) => Shell::new(&desk, &visitor, Section::Administration, "Keys").page(&Keys {
+            csrf: visitor.word.clone(),
+            here: Tab::Keys,
+            keys,
+        }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

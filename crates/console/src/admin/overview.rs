@@ -9,16 +9,15 @@ use engine::Role;
 use super::Tab;
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::live::part;
 use crate::parts::{Chip, Icon, Tone, When};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "admin/overview.html")]
 struct Overview {
-    frame: Frame,
     here: Tab,
     now: Now,
 }
@@ -45,10 +44,8 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response
         return Trouble::needs(Role::Admin).page(&desk, &visitor);
     }
     match look(&visitor.api).await {
-        Ok(now) => {
-            let frame = Frame::new(&desk, &visitor, Section::Administration, "Systems");
-            page(&visitor, &Overview { frame, here: Tab::Overview, now })
-        }
+        Ok(now) => Shell::new(&desk, &visitor, Section::Administration, "Systems")
+            .page(&Overview { here: Tab::Overview, now }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

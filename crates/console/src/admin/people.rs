@@ -11,10 +11,10 @@ use super::{ROLES, RoleChoice, Tab, role_named, said};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -23,7 +23,7 @@ const AT: &str = "/console/admin/people";
 #[derive(Template)]
 #[template(path = "admin/people.html")]
 struct People {
-    frame: Frame,
+    csrf: String,
     here: Tab,
     users: Vec<User>,
     me: String,
@@ -37,10 +37,10 @@ struct People {
 }
 
 impl People {
-    async fn read(desk: &Hub, visitor: &Visitor) -> Result<People, Trouble> {
+    async fn read(visitor: &Visitor) -> Result<People, Trouble> {
         let found: UserList = visitor.api.get("/users").await?;
         Ok(People {
-            frame: Frame::new(desk, visitor, Section::Administration, "People"),
+            csrf: visitor.word.clone(),
             here: Tab::People,
             users: found.items,
             me: visitor.name().to_owned(),
@@ -80,22 +80,27 @@ fn password(fields: &Fields, name: &str) -> Option<Password> {
     (!typed.is_empty()).then(|| Password::from(&SecretString::from(typed)))
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Administration, "People")
+}
+
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match People::read(&desk, &visitor).await {
-        Ok(people) => page(&visitor, &people),
+    match People::read(&visitor).await {
+        Ok(people) => shell(&desk, &visitor).page(&people),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
 pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
     let asked = ask_for(&visitor, &fields).await;
-    let drawn = match People::read(&desk, &visitor).await {
+    let drawn = match People::read(&visitor).await {
         Ok(drawn) => drawn,
         Err(trouble) => return trouble.page(&desk, &visitor),
     };
+    let shell = shell(&desk, &visitor);
     match asked {
-        Ok(made) => html(StatusCode::OK, &People { made: Some(made), ..drawn }),
-        Err(trouble) => html(trouble.status, &drawn.refused(&trouble, &fields)),
+        Ok(made) => shell.page_with(StatusCode::OK, &People { made: Some(made), ..drawn }),
+        Err(trouble) => shell.page_with(trouble.status, &drawn.refused(&trouble, &fields)),
     }
 }
 

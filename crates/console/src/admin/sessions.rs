@@ -9,9 +9,9 @@ use super::Tab;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, page};
 use crate::parts::When;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 const AT: &str = "/console/admin/sessions";
@@ -19,7 +19,7 @@ const AT: &str = "/console/admin/sessions";
 #[derive(Template)]
 #[template(path = "admin/sessions.html")]
 struct Sessions {
-    frame: Frame,
+    csrf: String,
     here: Tab,
     sessions: Vec<Session>,
     /// The digest of the one that looks.
@@ -29,9 +29,9 @@ struct Sessions {
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match visitor.api.get::<SessionList>("/sessions").await {
         Ok(found) => {
-            let frame = Frame::new(&desk, &visitor, Section::Administration, "Sessions");
             let (sessions, mine) = (found.items, visitor.digest.clone());
-            page(&visitor, &Sessions { frame, here: Tab::Sessions, sessions, mine })
+            let content = Sessions { csrf: visitor.word.clone(), here: Tab::Sessions, sessions, mine };
+            Shell::new(&desk, &visitor, Section::Administration, "Sessions").page(&content)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

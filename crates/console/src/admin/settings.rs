@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::Tab;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::parts::Prose;
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 /// The filters, as they are in the address.
@@ -25,7 +25,6 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "admin/settings.html")]
 struct Settings {
-    frame: Frame,
     here: Tab,
     filters: Filters,
     groups: Vec<Group>,
@@ -53,8 +52,11 @@ pub(super) async fn list(
     match visitor.api.get::<SettingList>("/settings").await {
         Ok(found) => {
             let groups = grouped(found.items.into_iter().filter(|setting| filters.fits(setting)));
-            let frame = Frame::new(&desk, &visitor, Section::Administration, "Settings");
-            page(&visitor, &Settings { frame, here: Tab::Settings, filters, groups })
+            Shell::new(&desk, &visitor, Section::Administration, "Settings").page(&Settings {
+                here: Tab::Settings,
+                filters,
+                groups,
+            })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -11,10 +11,10 @@ use super::{ROLES, Tab, role_named, said};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -27,7 +27,7 @@ const LIVES: [(&str, &str); 5] =
 #[derive(Template)]
 #[template(path = "admin/tokens.html")]
 struct Tokens {
-    frame: Frame,
+    csrf: String,
     here: Tab,
     tokens: Vec<Token>,
     now: Timestamp,
@@ -44,7 +44,7 @@ impl Tokens {
     async fn read(desk: &Hub, visitor: &Visitor) -> Result<Tokens, Trouble> {
         let found: TokenList = visitor.api.get("/tokens").await?;
         Ok(Tokens {
-            frame: Frame::new(desk, visitor, Section::Administration, "Tokens"),
+            csrf: visitor.word.clone(),
             here: Tab::Tokens,
             tokens: found.items,
             now: desk.inside.engine().now(),
@@ -64,9 +64,13 @@ impl Tokens {
     }
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Administration, "Tokens")
+}
+
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match Tokens::read(&desk, &visitor).await {
-        Ok(tokens) => page(&visitor, &tokens),
+        Ok(tokens) => shell(&desk, &visitor).page(&tokens),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -78,8 +82,9 @@ pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: F
         (asked, Ok(drawn)) => (asked, drawn),
         (_, Err(trouble)) => return trouble.page(&desk, &visitor),
     };
+    let shell = shell(&desk, &visitor);
     match asked {
-        Ok(issued) => html(StatusCode::OK, &Tokens { issued: Some(issued), ..drawn }),
+        Ok(issued) => shell.page_with(StatusCode::OK, &Tokens { issued: Some(issued), ..drawn }),
         Err(trouble) => {
             let is_name = trouble.status == StatusCode::CONFLICT
                 || trouble.flaws.iter().any(|flaw| flaw.field == "name");
@@ -87,7 +92,8 @@ pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: F
                 if is_name { (Some(said(&trouble)), None) } else { (None, Some(trouble.line())) };
             let text = |name: &str| fields.text(name).to_owned();
             let (name, role, lives) = (text("name"), text("role"), text("lives"));
-            html(trouble.status, &Tokens { name, role, lives, name_error, trouble: rest, ..drawn })
+            let content = Tokens { name, role, lives, name_error, trouble: rest, ..drawn };
+            shell.page_with(trouble.status, &content)
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::api::LAUNCH;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, page};
 use crate::parts::Icon;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -90,14 +90,12 @@ impl Offers {
 #[derive(Template)]
 #[template(path = "home_try.html")]
 struct Try {
-    frame: Frame,
     offers: Offers,
 }
 
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    let frame = Frame::new(&desk, &visitor, Section::Home, "Try it");
     let offers = Offers::new(&desk, &visitor);
-    page(&visitor, &Try { frame, offers })
+    Shell::new(&desk, &visitor, Section::Home, "Try it").page(&Try { offers })
 }
 
 pub(super) async fn start(

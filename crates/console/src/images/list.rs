@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use crate::api::LAUNCH;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::launch::field::sentence;
 use crate::launch::image::title;
 use crate::launches::view::{stage, when};
 use crate::list::{Filtered, Place};
 use crate::parts::{Chip, Icon, Pager, Tone};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -42,7 +42,6 @@ impl Filters {
 #[derive(Template)]
 #[template(path = "images/list.html")]
 struct List {
-    frame: Frame,
     filters: Filters,
     rows: Rows,
 }
@@ -62,10 +61,7 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => {
-            let frame = Frame::new(&desk, &visitor, Section::Images, "Images");
-            page(&visitor, &List { frame, filters, rows })
-        }
+        Ok(rows) => Shell::new(&desk, &visitor, Section::Images, "Images").page(&List { filters, rows }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -9,11 +9,11 @@ use doors::launch::inventory::list::InventoryItem;
 use super::filter::{Filters, find};
 use super::sheet;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::launch::place::REGIONS;
 use crate::launches::view::{is_gone, login, machine, stage, when};
 use crate::list::Filtered;
 use crate::parts::Pager;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -30,7 +30,6 @@ const STATES: [(&str, &str); 7] = [
 #[derive(Template)]
 #[template(path = "inventory/list.html")]
 struct List {
-    frame: Frame,
     filters: Filters,
     rows: Rows,
 }
@@ -65,8 +64,7 @@ pub(super) async fn list(
 ) -> Response {
     match filters.rows(&visitor).await {
         Ok(rows) => {
-            let frame = Frame::new(&desk, &visitor, Section::Inventory, "Inventory");
-            page(&visitor, &List { frame, filters, rows })
+            Shell::new(&desk, &visitor, Section::Inventory, "Inventory").page(&List { filters, rows })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -8,10 +8,10 @@ use crate::api::LAUNCH;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::Section;
 use crate::launches::ask;
 use crate::list::Filtered;
 use crate::path;
+use crate::shell::Section;
 use crate::visitor::Visitor;
 
 pub(super) async fn terminate(

@@ -13,10 +13,10 @@ use crate::api::{Api, LAUNCH};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
 use crate::parts::{Chip, Icon, Tone};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -25,7 +25,7 @@ const AT: &str = "/console/launch/accounts";
 #[derive(Template)]
 #[template(path = "launch/accounts.html")]
 struct Accounts {
-    frame: Frame,
+    csrf: String,
     sources: Vec<Source>,
     may_change: bool,
     /// What was typed, except secrets.
@@ -49,23 +49,21 @@ impl Accounts {
     }
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Launches, "Accounts")
+}
+
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match draw(&desk, &visitor, Fields::default(), None).await {
-        Ok(accounts) => page(&visitor, &accounts),
+    match draw(&visitor, Fields::default(), None).await {
+        Ok(accounts) => shell(&desk, &visitor).page(&accounts),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-async fn draw(
-    desk: &Hub,
-    visitor: &Visitor,
-    typed: Fields,
-    trouble: Option<Trouble>,
-) -> Result<Accounts, Trouble> {
+async fn draw(visitor: &Visitor, typed: Fields, trouble: Option<Trouble>) -> Result<Accounts, Trouble> {
     let found: SourceList = visitor.api.get(&format!("{LAUNCH}/sources")).await?;
-    let frame = Frame::new(desk, visitor, Section::Launches, "Accounts");
     Ok(Accounts {
-        frame,
+        csrf: visitor.word.clone(),
         sources: found.data,
         may_change: visitor.may("source", Verb::Write),
         typed,
@@ -82,8 +80,8 @@ pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
         Err(trouble) => trouble,
     };
-    match draw(&desk, &visitor, fields, Some(trouble)).await {
-        Ok(accounts) => html(StatusCode::UNPROCESSABLE_ENTITY, &accounts),
+    match draw(&visitor, fields, Some(trouble)).await {
+        Ok(accounts) => shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &accounts),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -17,9 +17,9 @@ use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::{Flash, see_other};
-use crate::frame::html;
 use crate::launch::field::Said;
 use crate::path;
+use crate::shell::html;
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 

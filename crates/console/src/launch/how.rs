@@ -3,12 +3,11 @@
 use askama::Template;
 
 use super::wizard::Wizard;
-use crate::frame::Frame;
 
 #[derive(Template)]
 #[template(path = "launch/how.html")]
 pub(crate) struct HowPage {
-    pub(super) frame: Frame,
+    pub(super) csrf: String,
     pub(super) wizard: Wizard,
 }
 

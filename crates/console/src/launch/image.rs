@@ -8,7 +8,7 @@ use super::draft::{DISTRIBUTION as PRESET, User};
 use super::field::Field;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
-use crate::frame::Frame;
+
 use crate::trouble::Trouble;
 
 const SHOWN: usize = 50;
@@ -16,7 +16,7 @@ const SHOWN: usize = 50;
 #[derive(Template)]
 #[template(path = "launch/image.html")]
 pub(crate) struct ImagePage {
-    frame: Frame,
+    csrf: String,
     wizard: Wizard,
     images: Vec<Image>,
     /// Why there are none to choose from.
@@ -28,7 +28,7 @@ pub(crate) struct ImagePage {
 }
 
 impl ImagePage {
-    pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
+    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
         // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
         let (images, missing) = match fitting(api).await {
             Ok(images) => (images, None),
@@ -45,7 +45,7 @@ impl ImagePage {
         }
         let mut users = wizard.draft.users.clone();
         users.push(User::default());
-        Ok(ImagePage { frame, wizard, images, missing, distributions, users })
+        Ok(ImagePage { csrf, wizard, images, missing, distributions, users })
     }
 
     fn distribution(&self) -> Field {

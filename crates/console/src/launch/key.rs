@@ -7,21 +7,21 @@ use super::field::Said;
 use super::public_key;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
-use crate::frame::Frame;
+
 use crate::trouble::Trouble;
 
 #[derive(Template)]
 #[template(path = "launch/key.html")]
 pub(crate) struct KeyPage {
-    frame: Frame,
+    csrf: String,
     wizard: Wizard,
     keys: Vec<Pubkey>,
 }
 
 impl KeyPage {
-    pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
+    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
         let keys = keys(&mut wizard, api).await?;
-        Ok(KeyPage { frame, wizard, keys })
+        Ok(KeyPage { csrf, wizard, keys })
     }
 }
 

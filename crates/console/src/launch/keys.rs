@@ -13,10 +13,10 @@ use crate::api::LAUNCH;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
 use crate::list::Place;
 use crate::parts::{NEWEST_FIRST, Pager};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 #[derive(Template)]
 #[template(path = "launch/keys.html")]
 struct Keys {
-    frame: Frame,
+    csrf: String,
     keys: Vec<Pubkey>,
     pager: Pager,
     may_change: bool,
@@ -54,15 +54,18 @@ impl Keys {
     }
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Launches, "Public keys")
+}
+
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor, Query(asked): Query<Asked>) -> Response {
-    match draw(&desk, &visitor, &asked.cursor, Fields::default(), None).await {
-        Ok(keys) => page(&visitor, &keys),
+    match draw(&visitor, &asked.cursor, Fields::default(), None).await {
+        Ok(keys) => shell(&desk, &visitor).page(&keys),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
 async fn draw(
-    desk: &Hub,
     visitor: &Visitor,
     cursor: &str,
     typed: Fields,
@@ -74,9 +77,8 @@ async fn draw(
     let first = (!cursor.is_empty()).then(|| AT.to_owned());
     let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
     let pager = Pager::new(NEWEST_FIRST, first, next);
-    let frame = Frame::new(desk, visitor, Section::Launches, "Public keys");
     Ok(Keys {
-        frame,
+        csrf: visitor.word.clone(),
         keys: found.data,
         pager,
         may_change: visitor.may("pubkey", Verb::Write),
@@ -93,8 +95,8 @@ pub(super) async fn add(State(desk): State<Desk>, visitor: Visitor, fields: Fiel
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
         Err(trouble) => trouble,
     };
-    match draw(&desk, &visitor, "", fields, Some(trouble)).await {
-        Ok(keys) => html(StatusCode::UNPROCESSABLE_ENTITY, &keys),
+    match draw(&visitor, "", fields, Some(trouble)).await {
+        Ok(keys) => shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &keys),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -13,8 +13,8 @@ use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
 use crate::fields::Fields;
-use crate::frame::{Frame, html};
 use crate::path;
+use crate::shell::html;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -64,7 +64,7 @@ pub(crate) struct Place {
 #[derive(Template)]
 #[template(path = "launch/where.html")]
 pub(crate) struct PlacePage {
-    frame: Frame,
+    csrf: String,
     wizard: Wizard,
     place: Place,
 }
@@ -82,9 +82,9 @@ pub(crate) struct Templates {
 impl HtmlSafe for Templates {}
 
 impl PlacePage {
-    pub(crate) async fn draw(frame: Frame, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
+    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
         let place = Place::find(&mut wizard, api).await?;
-        Ok(PlacePage { frame, wizard, place })
+        Ok(PlacePage { csrf, wizard, place })
     }
 }
 

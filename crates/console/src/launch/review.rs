@@ -12,13 +12,13 @@ use super::types::Types;
 use super::wizard::Wizard;
 use crate::api::{Api, LAUNCH};
 use crate::desk::Hub;
-use crate::frame::Frame;
+
 use crate::trouble::Trouble;
 
 #[derive(Template)]
 #[template(path = "launch/review.html")]
 pub(crate) struct ReviewPage {
-    frame: Frame,
+    csrf: String,
     wizard: Wizard,
     groups: Vec<Group>,
     steps: Vec<Planned>,
@@ -34,7 +34,7 @@ struct Group {
 
 impl ReviewPage {
     pub(crate) async fn draw(
-        frame: Frame,
+        csrf: String,
         wizard: Wizard,
         desk: &Hub,
         api: &Api,
@@ -47,7 +47,7 @@ impl ReviewPage {
         let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
         let groups = groups(draft, account, key);
         let steps = plan::of(draft, desk.inside.engine().workflow("launch"));
-        Ok(ReviewPage { frame, wizard, groups, steps, warnings })
+        Ok(ReviewPage { csrf, wizard, groups, steps, warnings })
     }
 }
 

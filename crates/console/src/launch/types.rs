@@ -13,8 +13,8 @@ use super::field::{Said, sentence};
 use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
 use crate::fields::Fields;
-use crate::frame::html;
 use crate::path;
+use crate::shell::html;
 use crate::visitor::Visitor;
 
 const SHOWN: usize = 8;

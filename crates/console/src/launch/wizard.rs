@@ -1,6 +1,5 @@
 //! What all pages of the wizard share: the draft, what is wrong with it, and the way back and forth.
 
-use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -14,8 +13,8 @@ use super::review::ReviewPage;
 use super::step::Step;
 use crate::desk::Hub;
 use crate::fields::Fields;
-use crate::frame::{Frame, Section, html};
-use crate::trouble::{Flaw, Trouble};
+use crate::shell::{Section, Shell};
+use crate::trouble::Flaw;
 use crate::visitor::Visitor;
 
 pub(crate) struct Wizard {
@@ -95,22 +94,17 @@ impl Wizard {
             StatusCode::UNPROCESSABLE_ENTITY
         };
         let title = format!("{}: build and launch", self.step.title());
-        let frame = Frame::new(desk, visitor, Section::Launch, &title);
-        match self.step {
-            Step::Image => show(status, visitor, ImagePage::draw(frame, self, &visitor.api).await, desk),
-            Step::Where => show(status, visitor, PlacePage::draw(frame, self, &visitor.api).await, desk),
-            Step::Key => show(status, visitor, KeyPage::draw(frame, self, &visitor.api).await, desk),
-            Step::How => show(status, visitor, Ok(HowPage { frame, wizard: self }), desk),
+        let shell = Shell::new(desk, visitor, Section::Launch, &title);
+        let (csrf, api) = (visitor.word.clone(), &visitor.api);
+        let drawn = match self.step {
+            Step::Image => ImagePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
+            Step::Where => PlacePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
+            Step::Key => KeyPage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
+            Step::How => Ok(shell.page_with(status, &HowPage { csrf, wizard: self })),
             Step::Review => {
-                show(status, visitor, ReviewPage::draw(frame, self, desk, &visitor.api).await, desk)
+                ReviewPage::draw(csrf, self, desk, api).await.map(|page| shell.page_with(status, &page))
             }
-        }
-    }
-}
-
-fn show(status: StatusCode, visitor: &Visitor, page: Result<impl Template, Trouble>, desk: &Hub) -> Response {
-    match page {
-        Ok(page) => html(status, &page),
-        Err(trouble) => trouble.page(desk, visitor),
+        };
+        drawn.unwrap_or_else(|trouble| trouble.page(desk, visitor))
     }
 }

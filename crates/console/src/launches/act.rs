@@ -9,8 +9,8 @@ use crate::api::LAUNCH;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::Section;
 use crate::path;
+use crate::shell::Section;
 use crate::visitor::Visitor;
 
 struct Wish {

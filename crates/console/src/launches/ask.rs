@@ -6,13 +6,14 @@ use axum::response::Response;
 
 use crate::desk::Hub;
 use crate::fields::Fields;
-use crate::frame::{Frame, Section, html};
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "launches/ask.html")]
 struct Ask<'a> {
-    frame: Frame,
+    csrf: &'a str,
+    here: &'a str,
     question: &'a str,
     yes: &'a str,
     back: &'a str,
@@ -35,6 +36,6 @@ pub(crate) fn page(
     back: &str,
     sent: &Fields,
 ) -> Response {
-    let frame = Frame::new(desk, visitor, section, "Are you sure?");
-    html(StatusCode::OK, &Ask { frame, question, yes, back, sent })
+    let content = Ask { csrf: &visitor.word, here: &visitor.here, question, yes, back, sent };
+    Shell::new(desk, visitor, section, "Are you sure?").page_with(StatusCode::OK, &content)
 }

@@ -12,20 +12,20 @@ use crate::api::LAUNCH;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html};
 use crate::launch::draft::Draft;
 use crate::launch::place::Place;
 use crate::launch::step::Step;
 use crate::launch::wizard::Wizard;
 use crate::launch::{check, key, request};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "launches/parameters.html")]
 struct Give {
-    frame: Frame,
+    csrf: String,
     id: String,
     wizard: Wizard,
     place: Place,
@@ -84,8 +84,8 @@ async fn draw(desk: &Hub, visitor: &Visitor, id: String, mut wizard: Wizard) -> 
     };
     match found.await {
         Ok((place, keys)) => {
-            let frame = Frame::new(desk, visitor, Section::Launches, "Where to launch it");
-            html(status, &Give { frame, id, wizard, place, keys })
+            let shell = Shell::new(desk, visitor, Section::Launches, "Where to launch it");
+            shell.page_with(status, &Give { csrf: visitor.word.clone(), id, wizard, place, keys })
         }
         Err(trouble) => trouble.page(desk, visitor),
     }

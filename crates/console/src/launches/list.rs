@@ -9,9 +9,9 @@ use serde::Deserialize;
 use super::view::{image, parameter, stage, when};
 use crate::api::LAUNCH;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::list::{Filtered, Place};
 use crate::parts::Pager;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -36,7 +36,6 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "launches/list.html")]
 struct List {
-    frame: Frame,
     filters: Filters,
     rows: Rows,
 }
@@ -57,10 +56,7 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => {
-            let frame = Frame::new(&desk, &visitor, Section::Launches, "Launches");
-            page(&visitor, &List { frame, filters, rows })
-        }
+        Ok(rows) => Shell::new(&desk, &visitor, Section::Launches, "Launches").page(&List { filters, rows }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

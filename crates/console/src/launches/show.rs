@@ -13,18 +13,17 @@ use uuid::Uuid;
 use super::view::{self, Line, Machine, parameter, stage, when};
 use crate::api::{Api, LAUNCH};
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::inventory::sheet;
 use crate::launch::field::sentence;
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "launches/show.html")]
 struct Show {
-    frame: Frame,
     now: Now,
 }
 
@@ -68,7 +67,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     match now(&visitor, &id).await {
         Ok(now) => {
             let title = format!("Launch {}", now.launch.reservation_id);
-            page(&visitor, &Show { frame: Frame::new(&desk, &visitor, Section::Launches, &title), now })
+            Shell::new(&desk, &visitor, Section::Launches, &title).page(&Show { now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

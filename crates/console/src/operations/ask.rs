@@ -13,7 +13,7 @@ use super::why::{Action, possible};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -21,7 +21,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "operations/ask.html")]
 struct Ask {
-    frame: Frame,
+    csrf: String,
     id: Uuid,
     workflow: String,
     action: Action,
@@ -29,13 +29,23 @@ struct Ask {
     error: Option<String>,
 }
 
+impl Ask {
+    fn title(&self) -> String {
+        format!("{} this operation?", self.action.label)
+    }
+
+    fn page(&self, status: StatusCode, desk: &Hub, visitor: &Visitor) -> Response {
+        Shell::new(desk, visitor, Section::Operations, &self.title()).page_with(status, self)
+    }
+}
+
 pub(super) async fn form(
     State(desk): State<Desk>,
     visitor: Visitor,
     Path((id, verb)): Path<(String, String)>,
 ) -> Response {
-    match draw(&desk, &visitor, &id, &verb, "", None).await {
-        Ok(ask) => html(StatusCode::OK, &ask),
+    match draw(&visitor, &id, &verb, "", None).await {
+        Ok(ask) => ask.page(StatusCode::OK, &desk, &visitor),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -51,17 +61,17 @@ pub(super) async fn ask(
         match send(&visitor, &id, &verb, reason).await {
             Ok(response) => return response,
             Err(trouble) if trouble.flaws.iter().any(|flaw| flaw.field == "reason") => {
-                draw(&desk, &visitor, &id, &verb, reason, Some(trouble.line())).await
+                draw(&visitor, &id, &verb, reason, Some(trouble.line())).await
             }
             Err(trouble) => return Flash::bad(trouble.line()).at(&format!("/console/operations/{id}")),
         }
     } else {
-        draw(&desk, &visitor, &id, &verb, reason, None).await
+        draw(&visitor, &id, &verb, reason, None).await
     };
     match drawn {
         Ok(ask) => {
             let status = if ask.error.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-            html(status, &ask)
+            ask.page(status, &desk, &visitor)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
@@ -82,7 +92,6 @@ async fn send(visitor: &Visitor, id: &str, verb: &str, reason: &str) -> Result<R
 }
 
 async fn draw(
-    desk: &Hub,
     visitor: &Visitor,
     id: &str,
     verb: &str,
@@ -100,8 +109,6 @@ async fn draw(
         let detail = format!("The operation is {phase} and cannot be asked for this.");
         Trouble::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
     })?;
-    let title = format!("{} this operation?", action.label);
-    let frame = Frame::new(desk, visitor, Section::Operations, &title);
     let workflow = look.detail.operation.workflow.clone();
-    Ok(Ask { frame, id, workflow, action, reason: reason.to_owned(), error })
+    Ok(Ask { csrf: visitor.word.clone(), id, workflow, action, reason: reason.to_owned(), error })
 }

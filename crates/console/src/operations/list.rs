@@ -9,16 +9,15 @@ use doors::wire::{Operation, OperationPage};
 use super::filters::{AT, Filters, PHASES, Quick};
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
 use crate::list::Filtered;
 use crate::parts::{Chip, Icon, Pager, Prose, Resource, When};
+use crate::shell::{Section, Shell};
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "operations/list.html")]
 struct List {
-    frame: Frame,
     quick: Vec<Quick>,
     workflows: Vec<String>,
     rows: Rows,
@@ -49,7 +48,6 @@ pub(super) async fn list(
     };
     let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
     let list = List {
-        frame: Frame::new(&desk, &visitor, Section::Operations, "Operations"),
         quick: filters.quick(),
         workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow.to_owned()).collect(),
         pager: filters.pager(found.next.as_deref()),
@@ -58,7 +56,8 @@ pub(super) async fn list(
         error: refused.as_ref().map(Trouble::line),
         filters,
     };
-    if refused.is_some() { html(StatusCode::BAD_REQUEST, &list) } else { page(&visitor, &list) }
+    let shell = Shell::new(&desk, &visitor, Section::Operations, "Operations");
+    if refused.is_some() { shell.page_with(StatusCode::BAD_REQUEST, &list) } else { shell.page(&list) }
 }
 
 impl Filtered for Filters {

@@ -15,16 +15,15 @@ use super::look::{Look, Story, id_of};
 use super::waterfall::Waterfall;
 use super::why::Why;
 use crate::desk::{Desk, Hub};
-use crate::frame::{Frame, Section, page};
 use crate::live::{About as Watched, OpenPage, Picture, stream};
 use crate::parts::{Patches, appended};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "operations/show.html")]
 struct Show {
-    frame: Frame,
     id: Uuid,
     workflow: String,
     pieces: Pieces,
@@ -66,7 +65,10 @@ pub(super) async fn show(
     Query(wanted): Query<Wanted>,
 ) -> Response {
     match draw(&desk, &visitor, &id, wanted).await {
-        Ok(show) => page(&visitor, &show),
+        Ok(show) => {
+            let title = format!("{} {}", show.workflow, show.id);
+            Shell::new(&desk, &visitor, Section::Operations, &title).page(&show)
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -77,10 +79,9 @@ async fn draw(desk: &Hub, visitor: &Visitor, id: &str, wanted: Wanted) -> Result
     let mut story = Story::default();
     story.read_on(&visitor.api, id).await?;
     let workflow = look.detail.operation.workflow.clone();
-    let frame = Frame::new(desk, visitor, Section::Operations, &format!("{workflow} {id}"));
     let pieces = Pieces::new(&look, &story, visitor, desk.inside.engine().now());
     let journal = Journal::new(id, &story, wanted, look.detail.operation.phase.is_final());
-    Ok(Show { frame, id, workflow, pieces, journal })
+    Ok(Show { id, workflow, pieces, journal })
 }
 
 /// What the page has already, and what of the journal it wants.

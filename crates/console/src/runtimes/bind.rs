@@ -11,17 +11,19 @@ use uuid::Uuid;
 use super::catalog::{Catalog, Purpose};
 use super::form::Form;
 use super::look::runtime;
-use crate::desk::{Desk, Hub};
+use crate::desk::Desk;
 use crate::fields::Fields;
-use crate::frame::{Frame, Section, html, page};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
+
+const TITLE: &str = "Bind";
 
 #[derive(Template)]
 #[template(path = "runtimes/bind.html")]
 struct Bind {
-    frame: Frame,
+    csrf: String,
     id: String,
     /// The same binding twice is one, however often the button is pressed.
     binding: String,
@@ -33,7 +35,6 @@ struct Bind {
 #[derive(Template)]
 #[template(path = "runtimes/bound.html")]
 struct Bound {
-    frame: Frame,
     id: String,
     binding: String,
     credentials: String,
@@ -43,10 +44,10 @@ struct Bound {
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
     let drawn = async {
         let form = form_of(&visitor, &id).await?;
-        Ok(draw(&desk, &visitor, &id, Uuid::new_v4().to_string(), form, None))
+        Ok(draw(&visitor, &id, Uuid::new_v4().to_string(), form, None))
     };
     match drawn.await {
-        Ok(bind) => page(&visitor, &bind),
+        Ok(bind) => Shell::new(&desk, &visitor, Section::Runtimes, TITLE).page(&bind),
         Err(trouble) => Trouble::page(trouble, &desk, &visitor),
     }
 }
@@ -62,16 +63,8 @@ async fn form_of(visitor: &Visitor, id: &str) -> Result<Form, Trouble> {
     Ok(Form::new(&plan.schema(Purpose::Bind)))
 }
 
-fn draw(
-    desk: &Hub,
-    visitor: &Visitor,
-    id: &str,
-    binding: String,
-    form: Form,
-    trouble: Option<String>,
-) -> Bind {
-    let frame = Frame::new(desk, visitor, Section::Runtimes, "Bind");
-    Bind { frame, id: path::part(id), binding, form, trouble }
+fn draw(visitor: &Visitor, id: &str, binding: String, form: Form, trouble: Option<String>) -> Bind {
+    Bind { csrf: visitor.word.clone(), id: path::part(id), binding, form, trouble }
 }
 
 pub(super) async fn bind(
@@ -80,23 +73,24 @@ pub(super) async fn bind(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Response {
-    match make(&desk, &visitor, &id, &fields).await {
-        Ok(Ok(bound)) => html(StatusCode::OK, &bound),
-        Ok(Err(again)) => html(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+    match make(&visitor, &id, &fields).await {
+        Ok(Ok(bound)) => {
+            let shell = Shell::new(&desk, &visitor, Section::Runtimes, "Credentials");
+            shell.page_with(StatusCode::OK, &bound)
+        }
+        Ok(Err(again)) => {
+            let shell = Shell::new(&desk, &visitor, Section::Runtimes, TITLE);
+            shell.page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again)
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-async fn make(
-    desk: &Hub,
-    visitor: &Visitor,
-    id: &str,
-    fields: &Fields,
-) -> Result<Result<Bound, Box<Bind>>, Trouble> {
+async fn make(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Bound, Box<Bind>>, Trouble> {
     let mut form = form_of(visitor, id).await?;
     let parameters = form.take(fields);
     let binding = fields.given("binding").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
-    let again = |form, trouble| Box::new(draw(desk, visitor, id, binding.clone(), form, trouble));
+    let again = |form, trouble| Box::new(draw(visitor, id, binding.clone(), form, trouble));
     if !form.is_good() {
         return Ok(Err(again(form, None)));
     }
@@ -112,7 +106,6 @@ async fn make(
         Ok(answer) => {
             let made: Binding = answer.json()?;
             Ok(Ok(Bound {
-                frame: Frame::new(desk, visitor, Section::Runtimes, "Credentials"),
                 id: instance,
                 binding,
                 credentials: made.credentials.kubeconfig,

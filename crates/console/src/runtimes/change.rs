@@ -13,15 +13,15 @@ use super::look::{parameters, runtime};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "runtimes/change.html")]
 struct Change {
-    frame: Frame,
+    csrf: String,
     id: String,
     name: String,
     form: Form,
@@ -29,6 +29,12 @@ struct Change {
     plans: Vec<Plan>,
     plan: String,
     trouble: Option<String>,
+}
+
+impl Change {
+    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
+        Shell::new(desk, visitor, Section::Runtimes, &format!("Update {}", self.name))
+    }
 }
 
 /// What is there now.
@@ -50,19 +56,13 @@ impl Present {
         self.catalog.find(&self.runtime.service_plan_id).map(|(_, plan)| plan)
     }
 
-    fn page(
-        self,
-        desk: &Hub,
-        visitor: &Visitor,
-        form: Form,
-        trouble: Option<String>,
-    ) -> Result<Change, Trouble> {
+    fn page(self, visitor: &Visitor, form: Form, trouble: Option<String>) -> Result<Change, Trouble> {
         let can_move = self.plan()?.plan_updateable;
         let name = self.parameters.get("name").and_then(Value::as_str);
         let name = name.unwrap_or(&self.runtime.instance_id).to_owned();
         let plans = self.catalog.offers().filter(|_| can_move).map(|(_, plan)| plan.clone()).collect();
         Ok(Change {
-            frame: Frame::new(desk, visitor, Section::Runtimes, &format!("Update {name}")),
+            csrf: visitor.word.clone(),
             id: path::part(&self.runtime.instance_id),
             name,
             form,
@@ -77,10 +77,10 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     let drawn = async {
         let present = Present::read(&visitor, &id).await?;
         let form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
-        present.page(&desk, &visitor, form, None)
+        present.page(&visitor, form, None)
     };
     match drawn.await {
-        Ok(change) => page(&visitor, &change),
+        Ok(change) => change.shell(&desk, &visitor).page(&change),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -91,24 +91,19 @@ pub(super) async fn change(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Response {
-    match ask(&desk, &visitor, &id, &fields).await {
+    match ask(&visitor, &id, &fields).await {
         Ok(Ok(flash)) => flash.at(&format!("/console/runtimes/{}", path::part(&id))),
-        Ok(Err(again)) => html(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Ok(Err(again)) => again.shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
-async fn ask(
-    desk: &Hub,
-    visitor: &Visitor,
-    id: &str,
-    fields: &Fields,
-) -> Result<Result<Flash, Box<Change>>, Trouble> {
+async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flash, Box<Change>>, Trouble> {
     let present = Present::read(visitor, id).await?;
     let mut form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
     let typed = form.take(fields);
     if !form.is_good() {
-        return Ok(Err(Box::new(present.page(desk, visitor, form, None)?)));
+        return Ok(Err(Box::new(present.page(visitor, form, None)?)));
     }
     let changed = differing(typed, &present.parameters);
     let plan = fields.given("plan").filter(|plan| *plan != present.runtime.service_plan_id);
@@ -126,7 +121,7 @@ async fn ask(
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
         Err(trouble) => {
             let left = form.blame(&trouble.detail);
-            Ok(Err(Box::new(present.page(desk, visitor, form, left)?)))
+            Ok(Err(Box::new(present.page(visitor, form, left)?)))
         }
     }
 }

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::state::STATES;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::list::Filtered;
 use crate::parts::{Chip, OLDEST_FIRST, Pager, When, Words};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -32,7 +32,6 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "runtimes/list.html")]
 struct List {
-    frame: Frame,
     filters: Filters,
     rows: Rows,
 }
@@ -53,10 +52,7 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => {
-            let frame = Frame::new(&desk, &visitor, Section::Runtimes, "Runtimes");
-            page(&visitor, &List { frame, filters, rows })
-        }
+        Ok(rows) => Shell::new(&desk, &visitor, Section::Runtimes, "Runtimes").page(&List { filters, rows }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

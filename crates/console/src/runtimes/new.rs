@@ -12,8 +12,8 @@ use super::form::Form;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -23,14 +23,13 @@ const NOWHERE: &str = "console";
 #[derive(Template)]
 #[template(path = "runtimes/choose.html")]
 struct Choose {
-    frame: Frame,
     plans: Vec<Plan>,
 }
 
 #[derive(Template)]
 #[template(path = "runtimes/new.html")]
 struct New {
-    frame: Frame,
+    csrf: String,
     plan: Plan,
     form: Form,
     /// The same id twice is one runtime, however often the button is pressed.
@@ -40,12 +39,17 @@ struct New {
     trouble: Option<String>,
 }
 
+impl New {
+    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
+        Shell::new(desk, visitor, Section::Runtimes, &format!("Create a runtime: {}", self.plan.name))
+    }
+}
+
 pub(super) async fn choose(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match Catalog::read(&visitor.api).await {
         Ok(catalog) => {
             let plans = catalog.offers().map(|(_, plan)| plan.clone()).collect();
-            let frame = Frame::new(&desk, &visitor, Section::Runtimes, "Create a runtime");
-            page(&visitor, &Choose { frame, plans })
+            Shell::new(&desk, &visitor, Section::Runtimes, "Create a runtime").page(&Choose { plans })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
@@ -56,7 +60,7 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(plan):
         let catalog = Catalog::read(&visitor.api).await?;
         let (_, plan) = catalog.find(&plan)?;
         Ok(New {
-            frame: frame(&desk, &visitor, plan),
+            csrf: visitor.word.clone(),
             plan: plan.clone(),
             form: Form::new(&plan.schema(Purpose::Create)),
             id: Uuid::new_v4().to_string(),
@@ -66,7 +70,7 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(plan):
         })
     };
     match drawn.await {
-        Ok(new) => page(&visitor, &new),
+        Ok(new) => new.shell(&desk, &visitor).page(&new),
         Err(trouble) => Trouble::page(trouble, &desk, &visitor),
     }
 }
@@ -77,23 +81,18 @@ pub(super) async fn create(
     Path(plan): Path<String>,
     fields: Fields,
 ) -> Response {
-    match ask(&desk, &visitor, &plan, &fields).await {
+    match ask(&visitor, &plan, &fields).await {
         Ok(Ok(id)) => {
             let place = format!("/console/runtimes/{}", path::part(&id));
             Flash::good("The runtime is being made. You may leave this page; nothing stops.").at(&place)
         }
-        Ok(Err(again)) => html(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Ok(Err(again)) => again.shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
 /// The id of the new runtime, or the form once more.
-async fn ask(
-    desk: &Hub,
-    visitor: &Visitor,
-    plan: &str,
-    fields: &Fields,
-) -> Result<Result<String, Box<New>>, Trouble> {
+async fn ask(visitor: &Visitor, plan: &str, fields: &Fields) -> Result<Result<String, Box<New>>, Trouble> {
     let catalog = Catalog::read(&visitor.api).await?;
     let (service, plan) = catalog.find(plan)?;
     let mut form = Form::new(&plan.schema(Purpose::Create));
@@ -101,7 +100,7 @@ async fn ask(
     let id = fields.given("id").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
     let again = |form: Form, trouble: Option<String>| {
         Box::new(New {
-            frame: frame(desk, visitor, plan),
+            csrf: visitor.word.clone(),
             plan: plan.clone(),
             form,
             id: id.clone(),
@@ -132,8 +131,4 @@ async fn ask(
             Ok(Err(again(form, left)))
         }
     }
-}
-
-fn frame(desk: &Hub, visitor: &Visitor, plan: &Plan) -> Frame {
-    Frame::new(desk, visitor, Section::Runtimes, &format!("Create a runtime: {}", plan.name))
 }

@@ -7,9 +7,9 @@ use super::look::runtime;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::Section;
 use crate::launches::ask;
 use crate::path;
+use crate::shell::Section;
 use crate::visitor::Visitor;
 
 /// What is asked, and what is said when it was done.

@@ -12,17 +12,17 @@ use super::state::can;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::frame::{Frame, Section, html, page};
 use crate::launches::ask;
 use crate::parts::Chip;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "runtimes/rescue.html")]
 struct Rescue {
-    frame: Frame,
+    csrf: String,
     id: String,
     at: RuntimeState,
     may_repair: bool,
@@ -52,11 +52,11 @@ impl Deed {
 }
 
 impl Rescue {
-    fn new(desk: &Hub, visitor: &Visitor, runtime: &Runtime) -> Rescue {
+    fn new(visitor: &Visitor, runtime: &Runtime) -> Rescue {
         let (status, can) = (&runtime.status, can(runtime.status.state));
         let has_end = status.expires_at.is_some() && status.expired_at.is_none();
         Rescue {
-            frame: Frame::new(desk, visitor, Section::Runtimes, "Step in"),
+            csrf: visitor.word.clone(),
             id: path::part(&runtime.instance_id),
             at: status.state,
             may_repair: visitor.is(Role::Operator) && can.be_repaired,
@@ -76,9 +76,13 @@ impl Rescue {
     }
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Runtimes, "Step in")
+}
+
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
     match runtime(&visitor.api, &id).await {
-        Ok(found) => page(&visitor, &Rescue::new(&desk, &visitor, &found)),
+        Ok(found) => shell(&desk, &visitor).page(&Rescue::new(&visitor, &found)),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -117,8 +121,8 @@ pub(super) async fn rescue(
         Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => match runtime(&visitor.api, &id).await {
             Ok(found) => {
                 let wrong = Some((deed, "Say why, in 1 to 500 characters.".to_owned()));
-                let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&desk, &visitor, &found) };
-                html(StatusCode::UNPROCESSABLE_ENTITY, &again)
+                let again = Rescue { wrong, reason: reason.reason, ..Rescue::new(&visitor, &found) };
+                shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &again)
             }
             Err(trouble) => trouble.page(&desk, &visitor),
         },

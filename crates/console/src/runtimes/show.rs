@@ -11,17 +11,16 @@ use uuid::Uuid;
 use super::look::{Look, progress, runtime};
 use super::state::{Can, can, has_kubeconfig, newest};
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Icon, Prose, When};
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "runtimes/show.html")]
 struct Show {
-    frame: Frame,
     now: Now,
 }
 
@@ -77,7 +76,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         Ok(look) => {
             let now = Now::new(&visitor, look);
             let title = format!("Runtime {}", now.name().unwrap_or(&now.look.runtime.instance_id));
-            page(&visitor, &Show { frame: Frame::new(&desk, &visitor, Section::Runtimes, &title), now })
+            Shell::new(&desk, &visitor, Section::Runtimes, &title).page(&Show { now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

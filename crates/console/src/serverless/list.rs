@@ -9,9 +9,9 @@ use engine::Role;
 use serde::Deserialize;
 
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, html, page};
 use crate::list::Filtered;
 use crate::parts::{OLDEST_FIRST, Pager, Words};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -32,7 +32,6 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "serverless/list.html")]
 struct List {
-    frame: Frame,
     filters: Filters,
     rows: Rows,
 }
@@ -49,7 +48,6 @@ pub(super) struct Rows {
 #[derive(Template)]
 #[template(path = "serverless/closed.html")]
 struct Closed {
-    frame: Frame,
     trouble: Trouble,
 }
 
@@ -58,10 +56,10 @@ pub(super) async fn list(
     visitor: Visitor,
     Query(filters): Query<Filters>,
 ) -> Response {
-    let frame = Frame::new(&desk, &visitor, Section::Serverless, "Serverless runtimes");
+    let shell = Shell::new(&desk, &visitor, Section::Serverless, "Serverless runtimes");
     match filters.rows(&visitor).await {
-        Ok(rows) => page(&visitor, &List { frame, filters, rows }),
-        Err(trouble) if is_closed(&trouble) => html(trouble.status, &Closed { frame, trouble }),
+        Ok(rows) => shell.page(&List { filters, rows }),
+        Err(trouble) if is_closed(&trouble) => shell.page_with(trouble.status, &Closed { trouble }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -13,7 +13,7 @@ use super::{AT_ONCE, begun};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
-use crate::frame::{Frame, Section, html, page};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -22,7 +22,7 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 #[derive(Template)]
 #[template(path = "serverless/new.html")]
 struct New {
-    frame: Frame,
+    csrf: String,
     /// Pressing the button twice makes one runtime.
     key: String,
     name: String,
@@ -39,9 +39,9 @@ struct New {
 }
 
 impl New {
-    fn empty(desk: &Hub, visitor: &Visitor) -> New {
+    fn empty(visitor: &Visitor) -> New {
         New {
-            frame: Frame::new(desk, visitor, Section::Serverless, "Create a serverless runtime"),
+            csrf: visitor.word.clone(),
             key: Uuid::new_v4().to_string(),
             name: String::new(),
             flavour: String::new(),
@@ -56,9 +56,9 @@ impl New {
         }
     }
 
-    fn typed(desk: &Hub, visitor: &Visitor, fields: &Fields) -> New {
+    fn typed(visitor: &Visitor, fields: &Fields) -> New {
         let text = |name: &str| fields.text(name).to_owned();
-        let empty = New::empty(desk, visitor);
+        let empty = New::empty(visitor);
         New {
             key: fields.given("key").map_or(empty.key, str::to_owned),
             name: text("name"),
@@ -96,17 +96,21 @@ impl New {
     }
 }
 
+fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
+    Shell::new(desk, visitor, Section::Serverless, "Create a serverless runtime")
+}
+
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor) -> Response {
     if !visitor.is(Role::Admin) {
         return Trouble::needs(Role::Admin).page(&desk, &visitor);
     }
-    page(&visitor, &New::empty(&desk, &visitor))
+    shell(&desk, &visitor).page(&New::empty(&visitor))
 }
 
 pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    let new = New::typed(&desk, &visitor, &fields);
+    let new = New::typed(&visitor, &fields);
     if !new.is_good() {
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &new);
+        return shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &new);
     }
     let key = HeaderValue::from_str(&new.key).unwrap_or(HeaderValue::from_static("console"));
     let headers = [AT_ONCE, (KEY, key)];
@@ -115,7 +119,8 @@ pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: F
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
         Err(trouble) => {
             let status = trouble.status;
-            html(status, &New { trouble: Some(trouble.line()), ..new })
+            let content = New { trouble: Some(trouble.line()), ..new };
+            shell(&desk, &visitor).page_with(status, &content)
         }
     }
 }

@@ -10,16 +10,15 @@ use uuid::Uuid;
 
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Prose, When};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "serverless/operation.html")]
 struct Page {
-    frame: Frame,
     id: Uuid,
     title: &'static str,
     now: Now,
@@ -72,8 +71,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
                 Some("delete") => "Deleting a serverless runtime",
                 _ => "Changing a serverless runtime",
             };
-            let frame = Frame::new(&desk, &visitor, Section::Serverless, title);
-            page(&visitor, &Page { frame, id, title, now })
+            Shell::new(&desk, &visitor, Section::Serverless, title).page(&Page { id, title, now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -8,8 +8,8 @@ use super::{AT_ONCE, begun};
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::see_other;
-use crate::frame::Section;
 use crate::launches::ask;
+use crate::shell::Section;
 use crate::visitor::Visitor;
 
 pub(super) async fn remove(

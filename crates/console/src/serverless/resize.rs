@@ -14,14 +14,14 @@ use super::{AT_ONCE, begun};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
-use crate::frame::{Frame, Section, html, page};
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "serverless/resize.html")]
 struct Resize {
-    frame: Frame,
+    csrf: String,
     id: i32,
     name: String,
     function: Machine,
@@ -30,16 +30,20 @@ struct Resize {
 }
 
 impl Resize {
-    fn of(desk: &Hub, visitor: &Visitor, id: i32, runtime: &ServerlessRuntime) -> Resize {
+    fn of(visitor: &Visitor, id: i32, runtime: &ServerlessRuntime) -> Resize {
         let name = super::name(runtime);
         Resize {
-            frame: Frame::new(desk, visitor, Section::Serverless, &format!("Resize {name}")),
+            csrf: visitor.word.clone(),
             id,
             name,
             function: Machine::of("f", &runtime.faas),
             data: runtime.daas.as_ref().map(|daas| Machine::of("d", daas)),
             trouble: None,
         }
+    }
+
+    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
+        Shell::new(desk, visitor, Section::Serverless, &format!("Resize {}", self.name))
     }
 
     fn is_good(&self) -> bool {
@@ -52,7 +56,10 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         return Trouble::needs(Role::Admin).page(&desk, &visitor);
     }
     match find(&visitor.api, id).await {
-        Ok(runtime) => page(&visitor, &Resize::of(&desk, &visitor, id, &runtime)),
+        Ok(runtime) => {
+            let content = Resize::of(&visitor, id, &runtime);
+            content.shell(&desk, &visitor).page(&content)
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
@@ -67,11 +74,11 @@ pub(super) async fn resize(
         Ok(runtime) => runtime,
         Err(trouble) => return trouble.page(&desk, &visitor),
     };
-    let mut typed = Resize::of(&desk, &visitor, id, &runtime);
+    let mut typed = Resize::of(&visitor, id, &runtime);
     typed.function = Machine::typed("f", &fields);
     typed.data = typed.data.map(|_| Machine::typed("d", &fields));
     if !typed.is_good() {
-        return html(StatusCode::UNPROCESSABLE_ENTITY, &typed);
+        return typed.shell(&desk, &visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &typed);
     }
     // An empty flavour leaves it as it is.
     let mut body = json!({"SERVERLESS_RUNTIME": {"FAAS": typed.function.members("")}});
@@ -84,7 +91,8 @@ pub(super) async fn resize(
         Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
         Err(trouble) => {
             let status = trouble.status;
-            html(status, &Resize { trouble: Some(trouble.line()), ..typed })
+            let content = Resize { trouble: Some(trouble.line()), ..typed };
+            content.shell(&desk, &visitor).page_with(status, &content)
         }
     }
 }

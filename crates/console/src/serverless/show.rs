@@ -8,15 +8,15 @@ use engine::Role;
 
 use crate::api::Api;
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
 use crate::live::part;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "serverless/show.html")]
 struct Show {
-    frame: Frame,
+    csrf: String,
     id: i32,
     name: String,
     now: Now,
@@ -41,9 +41,9 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     match find(&visitor.api, id).await {
         Ok(runtime) => {
             let name = super::name(&runtime);
-            let frame = Frame::new(&desk, &visitor, Section::Serverless, &name);
+            let shell = Shell::new(&desk, &visitor, Section::Serverless, &name);
             let is_admin = visitor.is(Role::Admin);
-            page(&visitor, &Show { frame, id, name, now: Now { runtime }, is_admin })
+            shell.page(&Show { csrf: visitor.word.clone(), id, name, now: Now { runtime }, is_admin })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::desk::{Desk, Hub};
 use crate::flash::Flash;
-use crate::frame::html;
+use crate::shell::html;
 use crate::{cookie, csrf, path, visitor};
 
 #[derive(Template)]

@@ -8,22 +8,19 @@ use axum::response::Response;
 use doors::wire::{Workflow, WorkflowList};
 
 use crate::desk::Desk;
-use crate::frame::{Frame, Section, page};
+use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "workflows/list.html")]
 struct List {
-    frame: Frame,
     workflows: Vec<Workflow>,
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match visitor.api.get::<WorkflowList>("/workflows").await {
-        Ok(found) => {
-            let frame = Frame::new(&desk, &visitor, Section::Workflows, "Workflows");
-            page(&visitor, &List { frame, workflows: found.items })
-        }
+        Ok(found) => Shell::new(&desk, &visitor, Section::Workflows, "Workflows")
+            .page(&List { workflows: found.items }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

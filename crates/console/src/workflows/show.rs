@@ -12,16 +12,16 @@ use tokio::try_join;
 
 use super::calls;
 use crate::desk::{Desk, Hub};
-use crate::frame::{Frame, Section, html, page};
 use crate::parts::Icon;
 use crate::path;
+use crate::shell::{Section, Shell};
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "workflows/show.html")]
 struct Show {
-    frame: Frame,
+    csrf: String,
     workflow: Workflow,
     rows: Vec<Row>,
     /// Only an admin starts operations by hand.
@@ -78,22 +78,28 @@ impl Row {
     }
 }
 
+impl Show {
+    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
+        Shell::new(desk, visitor, Section::Workflows, &self.workflow.workflow)
+    }
+}
+
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(name): Path<String>) -> Response {
-    match draw(&desk, &visitor, &name, Form::new()).await {
-        Ok(show) => page(&visitor, &show),
+    match draw(&visitor, &name, Form::new()).await {
+        Ok(show) => show.shell(&desk, &visitor).page(&show),
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }
 
 /// The page again, with what was typed.
 pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Response {
-    match draw(desk, visitor, name, form).await {
-        Ok(show) => html(StatusCode::UNPROCESSABLE_ENTITY, &show),
+    match draw(visitor, name, form).await {
+        Ok(show) => show.shell(desk, visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
         Err(trouble) => trouble.page(desk, visitor),
     }
 }
 
-async fn draw(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
+async fn draw(visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble> {
     let at = format!("/workflows/{}", path::part(name));
     let (workflow, mut calls) = try_join!(visitor.api.get::<Workflow>(&at), calls::of(&visitor.api, name))?;
     let row =
@@ -102,6 +108,5 @@ async fn draw(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Result<S
     let form = visitor.is(Role::Admin).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
-    let frame = Frame::new(desk, visitor, Section::Workflows, &workflow.workflow);
-    Ok(Show { frame, workflow, rows, form, operations })
+    Ok(Show { csrf: visitor.word.clone(), workflow, rows, form, operations })
 }

@@ -36,10 +36,12 @@ pub(crate) struct Entry {
     pub(crate) is_here: bool,
 }
 
-pub(crate) struct Frame {
+/// What is around the content of a page. A page of any product looks the same, because the shell is put around its
+/// content when it is written.
+pub(crate) struct Shell {
     pub(crate) title: String,
     pub(crate) theme: &'static str,
-    pub(crate) word: String,
+    pub(crate) csrf: String,
     pub(crate) name: String,
     pub(crate) role: &'static str,
     pub(crate) here: String,
@@ -48,12 +50,12 @@ pub(crate) struct Frame {
     pub(crate) is_sandbox: bool,
 }
 
-impl Frame {
-    pub(crate) fn new(desk: &Hub, visitor: &Visitor, section: Section, title: &str) -> Frame {
-        Frame {
+impl Shell {
+    pub(crate) fn new(desk: &Hub, visitor: &Visitor, section: Section, title: &str) -> Shell {
+        Shell {
             title: title.to_owned(),
             theme: visitor.theme,
-            word: visitor.word.clone(),
+            csrf: visitor.word.clone(),
             name: visitor.name().to_owned(),
             role: visitor.role(),
             here: visitor.here.clone(),
@@ -62,6 +64,32 @@ impl Frame {
             is_sandbox: desk.settings.is_sandbox,
         }
     }
+
+    /// The whole page. A message of the last form is shown once.
+    pub(crate) fn page(self, content: &impl Template) -> Response {
+        let has_flash = self.flash.is_some();
+        let mut response = self.page_with(StatusCode::OK, content);
+        if has_flash {
+            response.headers_mut().append(SET_COOKIE, cookie::forget(cookie::FLASH, false));
+        }
+        response
+    }
+
+    /// The same with another status: a form that is shown again, or an error. A message stays for the next page.
+    pub(crate) fn page_with(self, status: StatusCode, content: &impl Template) -> Response {
+        match content.render() {
+            Ok(content) => html(status, &Page { shell: self, content }),
+            Err(error) => unwritable(&error),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "shell.html")]
+struct Page {
+    shell: Shell,
+    /// Written by a template, so it is escaped already.
+    content: String,
 }
 
 /// Nobody is led to a page that they may not see.
@@ -86,25 +114,18 @@ fn menu(visitor: &Visitor, here: Section) -> Vec<Entry> {
         .collect()
 }
 
-/// A page, or a part of one.
+/// A part of a page, or a page without the shell.
 pub(crate) fn html(status: StatusCode, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");
             (status, [(CONTENT_TYPE, kind)], text).into_response()
         }
-        Err(error) => {
-            error!(%error, "a page cannot be written");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
-        }
+        Err(error) => unwritable(&error),
     }
 }
 
-/// A whole page; what the last form had to say is said now.
-pub(crate) fn page(visitor: &Visitor, page: &impl Template) -> Response {
-    let mut response = html(StatusCode::OK, page);
-    if visitor.flash.is_some() {
-        response.headers_mut().append(SET_COOKIE, cookie::forget(cookie::FLASH, false));
-    }
-    response
+fn unwritable(error: &askama::Error) -> Response {
+    error!(%error, "rendering a page failed");
+    StatusCode::INTERNAL_SERVER_ERROR.into_response()
 }
