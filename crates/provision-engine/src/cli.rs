@@ -124,7 +124,7 @@ pub(crate) type Flag = (String, String);
 /// From now on outgoing connections trust the authorities of the configuration too.
 fn trust(config: &Config) -> Result<(), ConfigError> {
     const PATH: &str = "tls.ca_file";
-    let Some(file) = &config.ca_file else { return Ok(()) };
+    let Some(file) = &config.server.ca_file else { return Ok(()) };
     let read = std::fs::read(file).map_err(|error| error.to_string());
     read.and_then(|pem| drivers::trust(&pem)).map_err(|why| {
         let message = format!("cannot use {}: {why}", file.display());

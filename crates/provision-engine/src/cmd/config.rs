@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::config::{Config, manual, settings};
+use crate::config::{Config, table};
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -62,7 +62,7 @@ impl Answer for InForce<'_> {
             if is_wide { &["SETTING", "VALUE", "FROM", "VARIABLE"] } else { &["SETTING", "VALUE"] };
         let mut table = Table::new(columns);
         for (path, value, origin) in self.0.origins().iter() {
-            let more = is_wide.then(|| [origin.to_string(), settings::variable(path)].map(Cell::new));
+            let more = is_wide.then(|| [origin.to_string(), ::config::variable(path)].map(Cell::new));
             table.row([path.into(), Cell::new(plain(value))].into_iter().chain(more.into_iter().flatten()));
         }
         table
@@ -94,7 +94,7 @@ pub(crate) fn run(global: &Global, args: &ConfigArgs) -> Result<Exit> {
             Ok(Exit::GOOD)
         }
         ConfigCommand::Reference => {
-            output::data(&manual::render())?;
+            output::data(&::config::manual::render(table()))?;
             Ok(Exit::GOOD)
         }
     }

@@ -213,7 +213,7 @@ fn kafka_security(config: &Config) -> Result<Security> {
              launch.kafka.password_file"
         ),
     };
-    Ok(Security { tls: security_protocol.ends_with("ssl"), sasl, ca_file: config.ca_file.clone() })
+    Ok(Security { tls: security_protocol.ends_with("ssl"), sasl, ca_file: config.server.ca_file.clone() })
 }
 
 async fn brokers_of(sandbox: &str) -> Result<String> {

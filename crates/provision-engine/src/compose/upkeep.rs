@@ -12,7 +12,7 @@ use reqwest::redirect;
 use tokio::net::TcpStream;
 
 use super::{House, Keys};
-use crate::config::{Config, Database, HttpUrl, masked_url, settings};
+use crate::config::{Config, Database, HttpUrl, masked_url, table};
 
 /// The doors are more impatient than this.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -36,8 +36,8 @@ fn in_force(config: &Config) -> Vec<wire::Setting> {
         path: path.to_owned(),
         value: value.clone(),
         origin: origin.to_string(),
-        variable: settings::variable(path),
-        about: settings::find(path).map(|setting| setting.doc.to_owned()).unwrap_or_default(),
+        variable: ::config::variable(path),
+        about: table().find(path).map(|setting| setting.doc.to_owned()).unwrap_or_default(),
     };
     config.origins().iter().map(setting).collect()
 }

@@ -1,43 +1,38 @@
 //! The configuration: one YAML file, the environment and the flags, parsed once into plain types.
 
 mod console;
+mod demo;
+mod engine;
 mod engine_conf;
-mod error;
-mod files;
 mod launch;
-mod layers;
-pub(crate) mod manual;
-mod nearest;
-mod period;
+mod log;
 mod runtimes;
 mod sandbox;
 mod server;
 mod serverless;
-pub(crate) mod settings;
+mod store;
 #[cfg(test)]
 mod tests;
-mod tree;
-mod values;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
+use ::config::Preset::{InDataDir, StateDir};
+use ::config::file::{self, Files};
+use ::config::{Kind, Layers, Reader, Section, Setting, Surroundings, Table, set};
+
+pub(crate) use ::config::{ConfigError, HttpUrl, Origin, Origins, Period, Problem, Warning, masked_url};
 pub(crate) use console::Console;
+pub(crate) use demo::Greeter;
+pub(crate) use engine::Engine;
 pub(crate) use engine_conf::EngineConf;
-pub(crate) use error::{ConfigError, Origin, Problem, Warning};
 pub(crate) use launch::{Aws, Kafka, Launch};
-pub(crate) use period::Period;
-pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime};
+pub(crate) use log::{Log, LogComponents, LogFormat, LogOutput, LogSeverity, LogSystem};
+pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime, Runtimes};
 pub(crate) use sandbox::Sandbox;
 pub(crate) use server::{ClientCertificates, Server, ServerTls};
 pub(crate) use serverless::{OrphanPolicy, Orphans, Serverless};
-pub(crate) use values::{
-    Database, HttpUrl, LogFilter, LogFormat, LogOutput, LogSeverity, LogSystem, masked_url,
-};
-
-use files::Files;
-use layers::{Found, Layers, Surroundings};
-use values::FromNode;
+pub(crate) use store::{Database, Store};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -47,8 +42,6 @@ pub(crate) struct Config {
     pub(crate) engine_conf: Option<EngineConf>,
     pub(crate) data_dir: PathBuf,
     pub(crate) server: Server,
-    /// Authorities that outgoing connections trust besides those of the system.
-    pub(crate) ca_file: Option<PathBuf>,
     pub(crate) console: Console,
     pub(crate) store: Store,
     pub(crate) engine: Engine,
@@ -63,39 +56,7 @@ pub(crate) struct Config {
     origins: Origins,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Store {
-    pub(crate) database: Database,
-    pub(crate) connections: usize,
-    pub(crate) lease: Period,
-    pub(crate) poll: Period,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Engine {
-    pub(crate) max_running: usize,
-    pub(crate) step_limit: Period,
-    pub(crate) operation_deadline: Period,
-    pub(crate) retry: Retry,
-    pub(crate) stop_grace: Period,
-    pub(crate) limits: Limits,
-    pub(crate) retention: Period,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Retry {
-    pub(crate) first: Period,
-    pub(crate) max: Period,
-    pub(crate) budget: Period,
-}
-
-/// How many calls each outside system gets at the same time.
-#[derive(Debug, Clone)]
-pub(crate) struct Limits {
-    pub(crate) default: usize,
-    pub(crate) by_name: BTreeMap<String, usize>,
-}
-
+/// How other systems are reached.
 #[derive(Debug, Clone)]
 pub(crate) struct Drivers {
     pub(crate) greeter: Greeter,
@@ -105,48 +66,42 @@ pub(crate) struct Drivers {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Greeter {
-    pub(crate) url: Option<HttpUrl>,
-    pub(crate) timeout: Period,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Log {
-    pub(crate) level: LogFilter,
-    pub(crate) format: LogFormat,
-    pub(crate) to: Vec<LogOutput>,
-    pub(crate) file: PathBuf,
-    pub(crate) components: LogComponents,
-}
-
-/// The files that are written per component, beside all other outputs.
-#[derive(Debug, Clone)]
-pub(crate) struct LogComponents {
-    pub(crate) directory: Option<PathBuf>,
-    pub(crate) severity: LogSeverity,
-    pub(crate) system: LogSystem,
-    pub(crate) rotate_bytes: u64,
-    pub(crate) keep: usize,
-}
-
-#[derive(Debug, Clone)]
 pub(crate) struct Secrets {
     pub(crate) key_ring: PathBuf,
 }
 
-/// Where each value in force came from. Secrets are masked already when they get here.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Origins(BTreeMap<String, (serde_json::Value, Origin)>);
+#[rustfmt::skip]
+const GENERAL: &[Setting] = &[
+    set("data_dir", StateDir, Kind::Path,
+        "The directory for everything the engine keeps. Without it: `$XDG_STATE_HOME/provision-engine`, else \
+         `~/.local/state/provision-engine`, and `/var/lib/provision-engine` for root or without a home."),
+];
 
-impl Origins {
-    /// Path, masked value and origin of every setting, by path.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &serde_json::Value, &Origin)> {
-        self.0.iter().map(|(path, (value, origin))| (path.as_str(), value, origin))
-    }
+#[rustfmt::skip]
+const SECRETS: &[Setting] = &[
+    set("secrets.key_ring", InDataDir("keys.json"), Kind::Path,
+        "The file with the keys that seal secrets in the database."),
+];
 
-    pub(crate) fn of(&self, path: &str) -> Option<&Origin> {
-        self.0.get(path).map(|(_, origin)| origin)
-    }
+/// All settings of this program.
+pub(crate) fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(|| {
+        Table::new(&[
+            GENERAL,
+            Server::SETTINGS,
+            Console::SETTINGS,
+            Store::SETTINGS,
+            Engine::SETTINGS,
+            Sandbox::SETTINGS,
+            Greeter::SETTINGS,
+            Runtimes::SETTINGS,
+            Serverless::SETTINGS,
+            Launch::SETTINGS,
+            Log::SETTINGS,
+            SECRETS,
+        ])
+    });
+    &TABLE
 }
 
 /// Our environment as text. A variable that is not text can be none of ours and is left out.
@@ -159,26 +114,26 @@ impl Config {
     /// Reads the named file, or else the one in `PROVISION_ENGINE_CONFIG`, or else a usual one if it exists,
     /// and lays the environment and then the flags (dotted path and text) over it.
     pub(crate) fn load(
-        file: Option<&Path>,
+        named: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
         flags: &[(String, String)],
     ) -> Result<(Config, Vec<Warning>), ConfigError> {
         let around = Surroundings::of(env);
-        let own = files::own(file, &around)?;
+        let own = file::own(named, &around)?;
         Config::parse(&Files { own, engine_conf: None }, &around, flags)
     }
 
     /// The same over an `engine.conf`: the named one, or else the one in `PROVISION_ENGINE_ENGINE_CONF`, or else
     /// that of the installation if there is one.
     pub(crate) fn load_installed(
-        file: Option<&Path>,
+        named: Option<&Path>,
         engine_conf: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
         flags: &[(String, String)],
     ) -> Result<(Config, Vec<Warning>), ConfigError> {
         let around = Surroundings::of(env);
-        let own = files::own(file, &around)?;
-        let engine_conf = files::engine_conf(engine_conf, &around)?;
+        let own = file::own(named, &around)?;
+        let engine_conf = file::engine_conf(engine_conf, &around)?;
         Config::parse(&Files { own, engine_conf }, &around, flags)
     }
 
@@ -188,8 +143,9 @@ impl Config {
         around: &Surroundings,
         flags: &[(String, String)],
     ) -> Result<(Config, Vec<Warning>), ConfigError> {
-        let mut layers = Layers::new(around);
-        let engine_conf = files.engine_conf.as_ref().map(|(path, text)| layers.engine_conf(path, text));
+        let mut layers = Layers::new(table(), around);
+        let engine_conf =
+            files.engine_conf.as_ref().map(|(path, text)| EngineConf::lay_over(&mut layers, path, text));
         if let Some((path, text)) = &files.own {
             layers.file(&path.display().to_string(), text);
         }
@@ -198,8 +154,9 @@ impl Config {
         layers.defaults();
 
         let Layers { found, warnings, problems, .. } = layers;
-        let mut settings = Reader { found: &found, problems };
-        let config = settings.config(files.own.as_ref().map(|(path, _)| path.clone()), engine_conf);
+        let mut settings = Reader::new(table(), &found, problems);
+        let config =
+            Config::read(&mut settings, files.own.as_ref().map(|(path, _)| path.clone()), engine_conf);
         if settings.problems.is_empty() {
             Ok((config, warnings))
         } else {
@@ -207,162 +164,38 @@ impl Config {
         }
     }
 
+    fn read(settings: &mut Reader<'_>, file: Option<PathBuf>, engine_conf: Option<EngineConf>) -> Config {
+        let data_dir = settings.get("data_dir");
+        let (server, console) = (settings.section(), settings.section());
+        let (store, engine, sandbox) = (settings.section(), settings.section(), settings.section());
+        let greeter = settings.section();
+        let Runtimes { provisioner, director, kubernetes_timeout, runtime, osb } = settings.section();
+        Config {
+            file,
+            engine_conf,
+            data_dir,
+            server,
+            console,
+            store,
+            engine,
+            sandbox,
+            drivers: Drivers { greeter, provisioner, director, kubernetes_timeout },
+            runtime,
+            osb,
+            serverless: settings.section(),
+            launch: settings.section(),
+            log: settings.section(),
+            secrets: Secrets { key_ring: settings.get("secrets.key_ring") },
+            origins: settings.origins(),
+        }
+    }
+
     /// What is in force, as a tree in which secrets are masked.
     pub(crate) fn to_value_masked(&self) -> serde_json::Value {
-        let mut root = serde_json::Map::new();
-        for (path, value, _) in self.origins.iter() {
-            let (sections, key) = path.rsplit_once('.').unwrap_or(("", path));
-            let mut map = &mut root;
-            for section in sections.split('.').filter(|section| !section.is_empty()) {
-                let inner = map.entry(section).or_insert_with(|| serde_json::Map::new().into());
-                map = inner.as_object_mut().expect("no setting is above another one");
-            }
-            map.insert(key.to_owned(), value.clone());
-        }
-        root.into()
+        self.origins.to_value()
     }
 
     pub(crate) fn origins(&self) -> &Origins {
         &self.origins
-    }
-}
-
-/// Turns found values into typed ones and collects what is wrong with them on the way.
-struct Reader<'a> {
-    found: &'a BTreeMap<String, Found>,
-    problems: Vec<Problem>,
-}
-
-impl Reader<'_> {
-    /// The value of a setting. A bad one is noted, and its default stands in for it until all are read.
-    fn get<T: FromNode>(&mut self, path: &str) -> T {
-        let good = self.read(path);
-        good.or_else(|| {
-            let setting = settings::find(path)?;
-            T::read(&layers::preset(setting), setting.kind).ok()
-        })
-        .expect("the default of every setting is a good value")
-    }
-
-    fn read<T: FromNode>(&mut self, path: &str) -> Option<T> {
-        let setting = settings::find(path).expect("every path that is read is in the table");
-        let found = self.found.get(path).expect("every setting has at least its default");
-        match T::read(&found.node, setting.kind) {
-            Ok(value) => Some(value),
-            Err(node) => {
-                self.refuse(path, node.spot, values::complaint(&node, setting.kind));
-                None
-            }
-        }
-    }
-
-    fn refuse(&mut self, path: &str, spot: tree::Spot, message: String) {
-        let origin = self.found.get(path).map(|found| found.source.at(spot));
-        self.problems.push(Problem { origin, path: path.to_owned(), message });
-    }
-
-    fn refuse_whole(&mut self, path: &str, message: String) {
-        let spot = self.found.get(path).map(|found| found.node.spot).unwrap_or_default();
-        self.refuse(path, spot, message);
-    }
-
-    fn config(&mut self, file: Option<PathBuf>, engine_conf: Option<EngineConf>) -> Config {
-        let data_dir: PathBuf = self.get("data_dir");
-        Config {
-            file,
-            engine_conf,
-            server: self.server(),
-            ca_file: self.get("tls.ca_file"),
-            console: self.console(),
-            store: self.store(&data_dir),
-            data_dir,
-            engine: self.engine(),
-            sandbox: self.sandbox(),
-            drivers: Drivers {
-                greeter: Greeter {
-                    url: self.get("drivers.greeter.url"),
-                    timeout: self.get("drivers.greeter.timeout"),
-                },
-                provisioner: self.provisioner(),
-                director: self.director(),
-                kubernetes_timeout: self.get("drivers.kubernetes.timeout"),
-            },
-            runtime: self.runtime(),
-            osb: self.osb(),
-            serverless: self.serverless(),
-            launch: self.launch(),
-            log: self.log(),
-            secrets: Secrets { key_ring: self.get("secrets.key_ring") },
-            origins: self.origins(),
-        }
-    }
-
-    fn store(&mut self, data_dir: &Path) -> Store {
-        let database: Option<Database> = self.get("store.database_url");
-        Store {
-            database: database.unwrap_or_else(|| Database::Sqlite(data_dir.join("engine.db"))),
-            connections: self.get("store.connections"),
-            lease: self.get("store.lease"),
-            poll: self.get("store.poll"),
-        }
-    }
-
-    fn log(&mut self) -> Log {
-        Log {
-            level: self.get("log.level"),
-            format: self.get("log.format"),
-            to: self.get("log.to"),
-            file: self.get("log.file"),
-            components: LogComponents {
-                directory: self.get("log.directory"),
-                severity: self.get("log.severity"),
-                system: self.get("log.system"),
-                rotate_bytes: self.get("log.rotate_bytes"),
-                keep: self.get("log.keep"),
-            },
-        }
-    }
-
-    fn engine(&mut self) -> Engine {
-        Engine {
-            max_running: self.get("engine.max_running"),
-            step_limit: self.get("engine.step_limit"),
-            operation_deadline: self.get("engine.operation_deadline"),
-            retry: self.retry(),
-            stop_grace: self.get("engine.stop_grace"),
-            limits: self.limits(),
-            retention: self.get("engine.retention"),
-        }
-    }
-
-    fn retry(&mut self) -> Retry {
-        let (first, max) = (self.get("engine.retry.first"), self.get("engine.retry.max"));
-        if first > max {
-            let message = format!("expected at least engine.retry.first ({first}), got {max}");
-            self.refuse_whole("engine.retry.max", message);
-        }
-        Retry { first, max, budget: self.get("engine.retry.budget") }
-    }
-
-    fn limits(&mut self) -> Limits {
-        const SECTION: &str = "engine.limits.";
-        let default = self.get("engine.limits.default");
-        let mut by_name = BTreeMap::new();
-        let found = self.found;
-        for path in found.keys() {
-            let Some(name) = path.strip_prefix(SECTION).filter(|name| *name != "default") else { continue };
-            if let Some(limit) = self.read(path) {
-                by_name.insert(name.to_owned(), limit);
-            }
-        }
-        Limits { default, by_name }
-    }
-
-    fn origins(&self) -> Origins {
-        let entries = self.found.iter().filter_map(|(path, found)| {
-            let value = values::shown(&found.node, settings::find(path)?.kind);
-            Some((path.clone(), (value, found.source.at(found.node.spot))))
-        });
-        Origins(entries.collect())
     }
 }

@@ -2,10 +2,20 @@
 
 use std::path::PathBuf;
 
+use ::config::Preset::{Is, Nothing};
+use ::config::{DAY, HOUR, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
 use drivers::provisioner::Dialect;
 use engine::Role;
 
-use super::{HttpUrl, Period, Reader};
+/// Everything about runtimes.
+#[derive(Debug, Clone)]
+pub(crate) struct Runtimes {
+    pub(crate) provisioner: Provisioner,
+    pub(crate) director: Director,
+    pub(crate) kubernetes_timeout: Period,
+    pub(crate) runtime: Runtime,
+    pub(crate) osb: Osb,
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Runtime {
@@ -86,122 +96,239 @@ pub(crate) struct Oidc {
     pub(crate) groups: Vec<(String, Role)>,
 }
 
-impl Reader<'_> {
-    pub(super) fn runtime(&mut self) -> Runtime {
-        Runtime {
-            catalog: self.get("runtime.catalog"),
-            components: self.get("runtime.components"),
-            accounts: self.get("runtime.accounts"),
-            target_secret: self.get("runtime.target_secret"),
-            overrides: self.get("runtime.overrides"),
-            override_objects: OverrideObjects {
-                kubeconfig: self.get("runtime.override_objects.kubeconfig"),
-                namespace: self.get("runtime.override_objects.namespace"),
-            },
-            steps: self.get("runtime.steps"),
-            kyma_version: self.get("runtime.kyma_version"),
-            kubernetes_version: self.get("runtime.kubernetes_version"),
-            poll: self.get("runtime.poll"),
-            settle: self.get("runtime.settle"),
-            unknown_outcome: self.get("runtime.unknown_outcome"),
-            hello_world: self.get("runtime.hello_world"),
-            cluster_role: self.get("runtime.cluster_role"),
-            expiry_check: self.get("runtime.expiry_check"),
-            service_manager: self.login("runtime.service_manager"),
-            service_manager_always: self.get("runtime.service_manager.always"),
-            audit_log: self.login("runtime.audit_log"),
-        }
-    }
+impl Section for Runtimes {
+    #[rustfmt::skip]
+    const SETTINGS: &'static [Setting] = &[
+        set("drivers.provisioner.url", Nothing, Kind::Url,
+            "Where the Runtime Provisioner listens, with its path, usually `/graphql`."),
+        set("drivers.provisioner.timeout", Is("30s"), Kind::Time(Period::millis(10), HOUR),
+            "How long one call to the Provisioner may be silent; a whole call ends after twice that."),
+        set("drivers.provisioner.dialect", Is("auto"), Kind::OneOf(&["auto", "2020", "2021", "2022"]),
+            "Which schema the Provisioner has, by the first year of it. With `auto` the server asks the Provisioner for its \
+             schema; name the year where introspection is turned off there."),
+        set("drivers.director.url", Nothing, Kind::Url,
+            "Where the Director listens, with its path. It knows which runtimes exist: with it, a runtime whose making \
+             had no answer is found again."),
+        set("drivers.director.timeout", Is("30s"), Kind::Time(Period::millis(10), HOUR),
+            "How long one call to the Director may be silent."),
+        set("drivers.director.token_url", Nothing, Kind::Url,
+            "Where tokens for the Director are issued. Without it calls carry none."),
+        set("drivers.director.client_id", Nothing, Kind::Text,
+            "The client that asks for those tokens."),
+        set("drivers.director.client_secret_file", Nothing, Kind::Path,
+            "The file with the client's secret."),
+        set("drivers.director.scope", Nothing, Kind::Text,
+            "The scope of those tokens."),
+        set("drivers.kubernetes.timeout", Is("15s"), Kind::Time(Period::millis(10), HOUR),
+            "How long one call to a cluster may be silent."),
+        set("runtime.catalog", Nothing, Kind::Path,
+            "The YAML file with the service and its plans. Without it: the built-in ones."),
+        set("runtime.components", Nothing, Kind::Path,
+            "The YAML file with the components of a runtime, in the order of installation. Without it: the built-in \
+             ones."),
+        set("runtime.accounts", Nothing, Kind::Path,
+            "The YAML file with the accounts of the clouds. Without it one shared account per cloud is assumed, \
+             `shared-azure` and so on."),
+        set("runtime.target_secret", Is("false"), Kind::Switch,
+            "Whether a request may choose its cloud account with the parameter `targetSecret`, among those that its tenant \
+             may use. Off: the parameter is not in the catalog and is refused."),
+        set("runtime.overrides", Nothing, Kind::Path,
+            "The directory with overrides for runtimes, watched for changes."),
+        set("runtime.override_objects.kubeconfig", Nothing, Kind::Path,
+            "The kubeconfig of the cluster whose labelled ConfigMaps and Secrets are overrides for runtimes."),
+        set("runtime.override_objects.namespace", Is("kcp-system"), Kind::Text,
+            "The namespace of those objects."),
+        set("runtime.steps", Nothing, Kind::Path,
+            "The YAML file that declares external steps."),
+        set("runtime.kyma_version", Is("1.24.8"), Kind::Text,
+            "The version of Kyma for requests that name none."),
+        set("runtime.kubernetes_version", Is("1.21.5"), Kind::Text,
+            "The version of Kubernetes for new clusters."),
+        set("runtime.poll", Is("30s"), Kind::Time(Period::millis(50), HOUR),
+            "The longest pause between two looks at what the Provisioner works on; the first ones are shorter."),
+        set("runtime.settle", Is("90s"), Kind::Time(Period::millis(0), DAY),
+            "How long after a call without an answer its effect may still show up. Should be longer than a call may take."),
+        set("runtime.unknown_outcome", Is("ask"), Kind::OneOf(&["ask", "create_again"]),
+            "What to do when nobody knows whether a runtime was made and no Director can tell: wait for an operator's \
+             signal, or make one at the risk of having two."),
+        set("runtime.hello_world", Is("true"), Kind::Switch,
+            "Whether the example step `hello_world` runs where a greeter is configured."),
+        set("runtime.cluster_role", Is("cluster-admin"), Kind::Text,
+            "The cluster role that the credentials of a binding have."),
+        set("runtime.expiry_check", Is("30s"), Kind::Time(SECOND, DAY),
+            "How often the engine looks for instances and bindings whose time is over."),
+        set("runtime.service_manager.url", Nothing, Kind::Url,
+            "The service manager of runtimes whose request brings none."),
+        set("runtime.service_manager.username", Nothing, Kind::Text,
+            "The user of that service manager."),
+        set("runtime.service_manager.password_file", Nothing, Kind::Path,
+            "The file with that user's password."),
+        set("runtime.service_manager.always", Is("false"), Kind::Switch,
+            "Whether it is used also when the request brings another one."),
+        set("runtime.audit_log.url", Nothing, Kind::Url,
+            "Where runtimes send their audit log."),
+        set("runtime.audit_log.username", Nothing, Kind::Text,
+            "The user of that audit log."),
+        set("runtime.audit_log.password_file", Nothing, Kind::Path,
+            "The file with that user's password."),
+        set("osb.gone", Is("false"), Kind::Switch,
+            "Whether `last_operation` answers 410 as soon as a deletion is over, instead of 200 with `succeeded` first."),
+        set("osb.catalog_level", Is("2.17"), Kind::OneOf(&["2.11", "2.12", "2.13", "2.14", "2.15", "2.16", "2.17"]),
+            "The version of the API whose fields the catalog shows; older platforms may refuse newer fields."),
+        set("osb.missing_version", Is("412"), Kind::Whole(400, 412),
+            "The status for requests without `X-Broker-API-Version`: 412 or 400."),
+        set("osb.retry_after", Is("2s"), Kind::Time(SECOND, HOUR),
+            "How long a platform is asked to wait before it polls again."),
+        set("osb.bind_wait", Is("15s"), Kind::Time(SECOND, Period::minutes(10)),
+            "How long a synchronous binding may take."),
+        set("osb.oidc.issuer", Nothing, Kind::Url,
+            "The issuer whose bearer tokens are accepted beside our own."),
+        set("osb.oidc.audience", Nothing, Kind::Text,
+            "The audience that those tokens must name."),
+        set("osb.oidc.scope", Is("broker:write"), Kind::Text,
+            "The scope that those tokens must have for the broker."),
+        set("osb.oidc.client_id", Nothing, Kind::Text,
+            "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
+             sign in there."),
+        set("osb.oidc.client_secret_file", Nothing, Kind::Path,
+            "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
+        set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
+            "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
+        set("osb.oidc.admin_groups", Is("admin"), Kind::Text,
+            "The groups, with commas between them, whose members have the role admin. Groups are in the claim `groups`."),
+        set("osb.oidc.operator_groups", Is("operator"), Kind::Text,
+            "The groups whose members have the role operator."),
+        set("osb.oidc.reader_groups", Is("viewer"), Kind::Text,
+            "The groups whose members have the role reader."),
+        set("osb.oidc.launcher_groups", Is("launcher"), Kind::Text,
+            "The groups whose members have the role launcher."),
+        set("compat.keb", Is("false"), Kind::Switch,
+            "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
+             specification."),
+    ];
 
-    fn login(&mut self, section: &str) -> Login {
-        let login = Login {
-            url: self.get(&format!("{section}.url")),
-            username: self.get(&format!("{section}.username")),
-            password_file: self.get(&format!("{section}.password_file")),
-        };
-        let given = [login.url.is_some(), login.username.is_some(), login.password_file.is_some()];
-        if given.contains(&true) && given.contains(&false) {
-            let path = format!("{section}.url");
-            self.refuse_whole(
-                &path,
-                format!("{section} needs url, username and password_file, or none of them"),
-            );
+    fn read(settings: &mut Reader<'_>) -> Runtimes {
+        Runtimes {
+            provisioner: provisioner(settings),
+            director: director(settings),
+            kubernetes_timeout: settings.get("drivers.kubernetes.timeout"),
+            runtime: runtime(settings),
+            osb: osb(settings),
         }
-        login
     }
+}
 
-    pub(super) fn provisioner(&mut self) -> Provisioner {
-        Provisioner {
-            url: self.get("drivers.provisioner.url"),
-            timeout: self.get("drivers.provisioner.timeout"),
-            dialect: self.get::<String>("drivers.provisioner.dialect").parse().ok(),
-        }
+fn runtime(settings: &mut Reader<'_>) -> Runtime {
+    Runtime {
+        catalog: settings.get("runtime.catalog"),
+        components: settings.get("runtime.components"),
+        accounts: settings.get("runtime.accounts"),
+        target_secret: settings.get("runtime.target_secret"),
+        overrides: settings.get("runtime.overrides"),
+        override_objects: OverrideObjects {
+            kubeconfig: settings.get("runtime.override_objects.kubeconfig"),
+            namespace: settings.get("runtime.override_objects.namespace"),
+        },
+        steps: settings.get("runtime.steps"),
+        kyma_version: settings.get("runtime.kyma_version"),
+        kubernetes_version: settings.get("runtime.kubernetes_version"),
+        poll: settings.get("runtime.poll"),
+        settle: settings.get("runtime.settle"),
+        unknown_outcome: settings.get("runtime.unknown_outcome"),
+        hello_world: settings.get("runtime.hello_world"),
+        cluster_role: settings.get("runtime.cluster_role"),
+        expiry_check: settings.get("runtime.expiry_check"),
+        service_manager: login(settings, "runtime.service_manager"),
+        service_manager_always: settings.get("runtime.service_manager.always"),
+        audit_log: login(settings, "runtime.audit_log"),
     }
+}
 
-    pub(super) fn director(&mut self) -> Director {
-        let director = Director {
-            url: self.get("drivers.director.url"),
-            timeout: self.get("drivers.director.timeout"),
-            token_url: self.get("drivers.director.token_url"),
-            client_id: self.get("drivers.director.client_id"),
-            client_secret_file: self.get("drivers.director.client_secret_file"),
-            scope: self.get("drivers.director.scope"),
-        };
-        let is_whole = director.client_id.is_some() && director.client_secret_file.is_some();
-        if director.token_url.is_some() && !is_whole {
-            let message = "token_url needs client_id and client_secret_file beside it".to_owned();
-            self.refuse_whole("drivers.director.token_url", message);
-        }
-        director
+fn login(settings: &mut Reader<'_>, section: &str) -> Login {
+    let login = Login {
+        url: settings.get(&format!("{section}.url")),
+        username: settings.get(&format!("{section}.username")),
+        password_file: settings.get(&format!("{section}.password_file")),
+    };
+    let given = [login.url.is_some(), login.username.is_some(), login.password_file.is_some()];
+    if given.contains(&true) && given.contains(&false) {
+        let path = format!("{section}.url");
+        settings.refuse(&path, format!("{section} needs url, username and password_file, or none of them"));
     }
+    login
+}
 
-    pub(super) fn osb(&mut self) -> Osb {
-        let missing_version: u64 = self.get("osb.missing_version");
-        if ![400, 412].contains(&missing_version) {
-            self.refuse_whole("osb.missing_version", format!("expected 400 or 412, got {missing_version}"));
-        }
-        Osb {
-            gone: self.get("osb.gone"),
-            catalog_level: self.get("osb.catalog_level"),
-            missing_version,
-            retry_after: self.get("osb.retry_after"),
-            bind_wait: self.get("osb.bind_wait"),
-            oidc: self.oidc(),
-            compat_keb: self.get("compat.keb"),
-        }
+fn provisioner(settings: &mut Reader<'_>) -> Provisioner {
+    Provisioner {
+        url: settings.get("drivers.provisioner.url"),
+        timeout: settings.get("drivers.provisioner.timeout"),
+        dialect: settings.get::<String>("drivers.provisioner.dialect").parse().ok(),
     }
+}
 
-    fn groups(&mut self) -> Vec<(String, Role)> {
-        let settings = [
-            ("osb.oidc.admin_groups", Role::Admin),
-            ("osb.oidc.operator_groups", Role::Operator),
-            ("osb.oidc.reader_groups", Role::Reader),
-            ("osb.oidc.launcher_groups", Role::Launcher),
-        ];
-        let read = |(path, role)| self.items(path).into_iter().map(move |group| (group, role));
-        settings.into_iter().flat_map(read).collect()
+fn director(settings: &mut Reader<'_>) -> Director {
+    let director = Director {
+        url: settings.get("drivers.director.url"),
+        timeout: settings.get("drivers.director.timeout"),
+        token_url: settings.get("drivers.director.token_url"),
+        client_id: settings.get("drivers.director.client_id"),
+        client_secret_file: settings.get("drivers.director.client_secret_file"),
+        scope: settings.get("drivers.director.scope"),
+    };
+    let is_whole = director.client_id.is_some() && director.client_secret_file.is_some();
+    if director.token_url.is_some() && !is_whole {
+        let message = "token_url needs client_id and client_secret_file beside it".to_owned();
+        settings.refuse("drivers.director.token_url", message);
     }
+    director
+}
 
-    fn oidc(&mut self) -> Oidc {
-        let oidc = Oidc {
-            issuer: self.get("osb.oidc.issuer"),
-            audience: self.get("osb.oidc.audience"),
-            scope: self.get("osb.oidc.scope"),
-            client_id: self.get("osb.oidc.client_id"),
-            client_secret_file: self.get("osb.oidc.client_secret_file"),
-            scopes: self.get("osb.oidc.scopes"),
-            groups: self.groups(),
-        };
-        let mut refuse = |path: &str, message: &str| self.refuse_whole(path, message.to_owned());
-        if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {
-            refuse("osb.oidc.issuer", "issuer needs an audience or a client_id beside it");
-        }
-        if oidc.client_id.is_some() && oidc.issuer.is_none() {
-            refuse("osb.oidc.client_id", "client_id needs an issuer beside it");
-        }
-        if oidc.client_secret_file.is_some() && oidc.client_id.is_none() {
-            refuse("osb.oidc.client_secret_file", "client_secret_file needs a client_id beside it");
-        }
-        oidc
+fn osb(settings: &mut Reader<'_>) -> Osb {
+    let missing_version: u64 = settings.get("osb.missing_version");
+    if ![400, 412].contains(&missing_version) {
+        settings.refuse("osb.missing_version", format!("expected 400 or 412, got {missing_version}"));
     }
+    Osb {
+        gone: settings.get("osb.gone"),
+        catalog_level: settings.get("osb.catalog_level"),
+        missing_version,
+        retry_after: settings.get("osb.retry_after"),
+        bind_wait: settings.get("osb.bind_wait"),
+        oidc: oidc(settings),
+        compat_keb: settings.get("compat.keb"),
+    }
+}
+
+fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {
+    let roles = [
+        ("osb.oidc.admin_groups", Role::Admin),
+        ("osb.oidc.operator_groups", Role::Operator),
+        ("osb.oidc.reader_groups", Role::Reader),
+        ("osb.oidc.launcher_groups", Role::Launcher),
+    ];
+    let read = |(path, role)| settings.items(path).into_iter().map(move |group| (group, role));
+    roles.into_iter().flat_map(read).collect()
+}
+
+fn oidc(settings: &mut Reader<'_>) -> Oidc {
+    let oidc = Oidc {
+        issuer: settings.get("osb.oidc.issuer"),
+        audience: settings.get("osb.oidc.audience"),
+        scope: settings.get("osb.oidc.scope"),
+        client_id: settings.get("osb.oidc.client_id"),
+        client_secret_file: settings.get("osb.oidc.client_secret_file"),
+        scopes: settings.get("osb.oidc.scopes"),
+        groups: groups(settings),
+    };
+    let mut refuse = |path: &str, message: &str| settings.refuse(path, message.to_owned());
+    if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {
+        refuse("osb.oidc.issuer", "issuer needs an audience or a client_id beside it");
+    }
+    if oidc.client_id.is_some() && oidc.issuer.is_none() {
+        refuse("osb.oidc.client_id", "client_id needs an issuer beside it");
+    }
+    if oidc.client_secret_file.is_some() && oidc.client_id.is_none() {
+        refuse("osb.oidc.client_secret_file", "client_secret_file needs a client_id beside it");
+    }
+    oidc
 }

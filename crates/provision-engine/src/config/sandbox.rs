@@ -1,7 +1,9 @@
 //! The settings of the sandbox, and which others name a system that is none.
 
-use super::layers::Source;
-use super::{Config, Database, HttpUrl, Origin, Reader, settings};
+use ::config::Preset::{Is, Nothing};
+use ::config::{HttpUrl, Kind, Origin, Reader, Section, Setting, set};
+
+use super::{Config, Database, table};
 
 /// Settings that name a system outside without an address of it.
 const EXTERNAL: [&str; 4] =
@@ -20,9 +22,9 @@ impl Config {
             .iter()
             .filter(|(_, value, origin)| !value.is_null() && **origin != Origin::Default)
             .filter_map(|(path, value, _)| {
-                let is_named = match settings::find(path)?.kind {
-                    settings::Kind::Url => !path.starts_with("sandbox.") && path != "console.public_url",
-                    settings::Kind::Database => matches!(self.store.database, Database::Postgres(_)),
+                let is_named = match table().find(path)?.kind {
+                    Kind::Url => !path.starts_with("sandbox.") && path != "console.public_url",
+                    Kind::Database => matches!(self.store.database, Database::Postgres(_)),
                     _ => EXTERNAL.contains(&path) && *value != false,
                 };
                 is_named.then_some(path)
@@ -30,19 +32,27 @@ impl Config {
     }
 }
 
-impl Reader<'_> {
+impl Section for Sandbox {
+    #[rustfmt::skip]
+    const SETTINGS: &'static [Setting] = &[
+        set("sandbox.enabled", Is("false"), Kind::Switch,
+            "Whether drivers without a URL of their own talk to the sandbox. Only the flag `--sandbox` turns it on. Without \
+             any configuration `serve` turns it on too; `false` keeps it off."),
+        set("sandbox.url", Nothing, Kind::Url,
+            "Where a sandbox already listens. Only the flag `--sandbox-url` sets it."),
+    ];
+
     /// A sandbox takes the place of external systems and lets people in with one click, so no file and no variable
     /// starts it.
-    pub(super) fn sandbox(&mut self) -> Sandbox {
-        let sandbox = Sandbox { enabled: self.get("sandbox.enabled"), url: self.get("sandbox.url") };
+    fn read(settings: &mut Reader<'_>) -> Sandbox {
+        let sandbox = Sandbox { enabled: settings.get("sandbox.enabled"), url: settings.get("sandbox.url") };
         let named = [
             (sandbox.enabled, "sandbox.enabled", "--sandbox"),
             (sandbox.url.is_some(), "sandbox.url", "--sandbox-url"),
         ];
         for (is_set, path, flag) in named {
-            let is_flag = self.found.get(path).is_some_and(|found| matches!(found.source, Source::Flag));
-            if is_set && !is_flag {
-                self.refuse_whole(path, format!("only the flag {flag} of the command line sets this"));
+            if is_set && !settings.is_flag(path) {
+                settings.refuse(path, format!("only the flag {flag} of the command line sets this"));
             }
         }
         sandbox

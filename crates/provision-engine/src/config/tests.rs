@@ -90,12 +90,47 @@ fn every_setting_can_be_written_in_the_file() {
 
 #[test]
 fn every_name_that_the_table_offers_is_understood() {
-    for name in settings::LOG_FORMATS {
-        good(&format!("log.format: {name}"));
+    for setting in table() {
+        if let Kind::OneOf(names) | Kind::SomeOf(names) = setting.kind {
+            for name in names {
+                // Some need others beside them, which is another matter.
+                let loaded = load(&format!("{}: \"{name}\"", setting.path), &[], &[]);
+                let refused =
+                    loaded.err().map(|error| error.to_string()).filter(|text| text.contains("expected"));
+                assert_eq!(refused, None);
+            }
+        }
     }
-    for name in settings::LOG_OUTPUTS {
-        assert_eq!(good(&format!("log.to: {name}")).log.to.len(), 1);
+    assert_eq!(good("log.to: syslog").log.to, [LogOutput::Syslog]);
+}
+
+#[test]
+fn every_path_is_written_once_and_explained() {
+    let settings: Vec<&Setting> = table().iter().collect();
+    for (index, setting) in settings.iter().enumerate() {
+        assert!(settings[index + 1..].iter().all(|other| other.path != setting.path), "{}", setting.path);
+        assert!(setting.doc.ends_with('.'), "{}", setting.path);
+        assert!(
+            setting.path.chars().all(|c| c.is_ascii_lowercase() || "._*".contains(c)),
+            "{}",
+            setting.path
+        );
     }
+}
+
+#[test]
+fn the_committed_manual_is_the_one_the_table_gives() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+    let expected = ::config::manual::render(table());
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &expected).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        committed == expected,
+        "docs/settings.md is out of date: \
+         run `UPDATE=1 cargo test -p provision-engine manual` to rewrite it"
+    );
 }
 
 #[test]

@@ -1,20 +1,16 @@
 //! The keys of `engine.conf`, what each stands for here, and how its value becomes one of ours.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use ::config::{Entry, FromNode, HttpUrl, Kind, Node, Value};
+
 use super::Wrong;
-use crate::config::HttpUrl;
-use crate::config::settings::{self, Kind};
-use crate::config::tree::{Entry, Node, Value};
-use crate::config::values::FromNode;
+use crate::config::log::SEVERITIES;
+use crate::config::table;
 
 /// Not settings: host and port become one address when both are known.
 pub(super) const HOST: &str = "host";
 pub(super) const PORT: &str = "port";
-
-/// The severities by their numbers in the file.
-const SEVERITIES: &[&str] = settings::LOG_SEVERITIES;
 
 pub(super) struct Key {
     /// Dotted, without the colons of Ruby.
@@ -101,7 +97,7 @@ impl Key {
     }
 
     fn kind(&self) -> Kind {
-        settings::find(self.setting).expect("every key with a form of its own stands for a setting").kind
+        table().find(self.setting).expect("every key with a form of its own stands for a setting").kind
     }
 }
 
@@ -162,7 +158,7 @@ fn severity(node: Node) -> Result<Node, Wrong> {
         _ => None,
     };
     match name {
-        Some(name) => Ok(Node { value: Value::Text((*name).to_owned()), spot: node.spot }),
+        Some((name, _)) => Ok(Node { value: Value::Text((*name).to_owned()), spot: node.spot }),
         None => Err(Wrong {
             message: "expected a number from 0 to 3: 0 = DEBUG, 1 = INFO, 2 = WARNING, 3 = ERROR".to_owned(),
             node: Box::new(node),
@@ -175,5 +171,8 @@ fn mapping(mut node: Node, kind: Kind) -> Result<Node, Wrong> {
         let numbers = std::mem::take(entries).into_iter();
         *entries = numbers.map(|entry| Entry { node: number(entry.node), ..entry }).collect();
     }
-    checked::<BTreeMap<String, i32>>(node, kind)
+    match crate::config::serverless::mapping(&node) {
+        Ok(_) => Ok(node),
+        Err(wrong) => Err(Wrong::expected(wrong, kind)),
+    }
 }

@@ -13,10 +13,11 @@ use std::collections::btree_map::Entry as Slot;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::layers::{Found, Layers, Source, nature, utf8};
-use super::tree::{self, Entry, Node, Spot, Value};
-use super::values::{FromNode, complaint};
-use super::{Warning, nearest, settings};
+use ::config::{
+    Entry, Found, FromNode, Kind, Layers, Node, Source, Spot, Value, Warning, complaint, nearest, utf8,
+};
+
+use super::table;
 use keys::{Form, KEYS, Key};
 
 /// What a missing key means when there is a file. Everything else has the same default as here.
@@ -38,19 +39,19 @@ pub(crate) struct EngineConf {
     host: Option<String>,
 }
 
-impl Layers<'_> {
-    /// Lays the file over what is there so far. What is wrong with it is told together with all other problems.
-    pub(super) fn engine_conf(&mut self, path: &Path, bytes: &[u8]) -> EngineConf {
+impl EngineConf {
+    /// Lays the file over the layers so far. What is wrong with it is told together with all other problems.
+    pub(super) fn lay_over(layers: &mut Layers<'_>, path: &Path, bytes: &[u8]) -> EngineConf {
         let name: Arc<str> = path.display().to_string().into();
-        let mut reading = Reading { layers: self, file: Arc::clone(&name), layer: BTreeMap::new() };
-        match utf8(bytes).and_then(tree::parse) {
+        let mut reading = Reading { layers, file: Arc::clone(&name), layer: BTreeMap::new() };
+        match utf8(bytes).and_then(::config::parse) {
             Ok(root) => reading.section("", root),
             Err(malformed) => reading.refuse(malformed.spot, "", malformed.message),
         }
         let host = reading.listen();
         reading.implied();
         let mut layer = reading.layer;
-        self.found.append(&mut layer);
+        layers.found.append(&mut layer);
         EngineConf { path: path.to_owned(), host }
     }
 }
@@ -69,7 +70,7 @@ impl Reading<'_, '_> {
             // A key whose lines below are commented out says nothing.
             Value::Nothing => return,
             Value::Map(entries) => entries,
-            value => return self.refuse(node.spot, path, format!("expected a map, got {}", nature(&value))),
+            value => return self.refuse(node.spot, path, format!("expected a map, got {}", value.nature())),
         };
         for Entry { key, spot, node } in entries {
             let path = if path.is_empty() { key } else { format!("{path}.{key}") };
@@ -134,7 +135,7 @@ impl Reading<'_, '_> {
     fn implied(&mut self) {
         let logs = self.layers.surroundings().installed(LOGS);
         for (path, text) in IMPLIED.into_iter().chain([("log.directory", logs.as_str())]) {
-            debug_assert!(settings::find(path).is_some(), "{path}");
+            debug_assert!(table().find(path).is_some(), "{path}");
             let found = Found { node: Node::text(text), source: Source::Implied(Arc::clone(&self.file)) };
             self.layer.entry(path.to_owned()).or_insert(found);
         }
@@ -170,7 +171,7 @@ struct Wrong {
 }
 
 impl Wrong {
-    fn expected(node: Box<Node>, kind: settings::Kind) -> Wrong {
+    fn expected(node: Box<Node>, kind: Kind) -> Wrong {
         Wrong { message: complaint(&node, kind), node }
     }
 }

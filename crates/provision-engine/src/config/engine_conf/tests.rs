@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use workflows::serverless::ResizeMode;
 
 use super::keys::{self, KEYS};
-use crate::config::files::Files;
-use crate::config::layers::Surroundings;
 use crate::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};
+use ::config::Surroundings;
+use ::config::file::Files;
 
 /// The file that is installed.
 const SHIPPED: &str = include_str!("../../../../../packaging/engine.conf");

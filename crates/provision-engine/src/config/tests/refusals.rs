@@ -109,13 +109,10 @@ fn numbers_and_times_out_of_range_are_refused_with_the_range() {
 
 #[test]
 fn every_setting_of_the_table_is_read_and_checked() {
-    for setting in settings::reference() {
+    for setting in table() {
         let path = setting.path.replace('*', "greeter");
-        let (wrong, nature) = if let settings::Kind::Mapping | settings::Kind::Identities = setting.kind {
-            ("[]", "a list")
-        } else {
-            ("{}", "a map")
-        };
+        let (wrong, nature) =
+            if let Kind::Map(_) = setting.kind { ("[]", "a list") } else { ("{}", "a map") };
         let error = load(&format!("{path}: {wrong}"), &[], &[]).unwrap_err();
         let expected = format!(
             "provision-engine.yaml:1:{}: {path}: expected {}, got {nature}",

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::ConfigError;
-use super::layers::Surroundings;
+use crate::error::ConfigError;
+use crate::layers::Surroundings;
 
 /// A configuration is a page or two; anything larger is the wrong file.
 const LARGEST: u64 = 1024 * 1024;
@@ -16,20 +16,20 @@ const INSTALLED: &str = "/etc/provision-engine/config.yaml";
 const ENGINE_CONF: &str = "/etc/provision-engine/engine.conf";
 
 /// A file and what it says.
-pub(super) type Text = (PathBuf, Vec<u8>);
+pub type Text = (PathBuf, Vec<u8>);
 
 /// What was found, not yet understood.
 #[derive(Default)]
-pub(super) struct Files {
-    pub(super) own: Option<Text>,
-    pub(super) engine_conf: Option<Text>,
+pub struct Files {
+    pub own: Option<Text>,
+    pub engine_conf: Option<Text>,
 }
 
-pub(super) fn own(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
+pub fn own(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
     find(named, around, "PROVISION_ENGINE_CONFIG", &[USUAL, &around.installed(INSTALLED)])
 }
 
-pub(super) fn engine_conf(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
+pub fn engine_conf(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
     find(named, around, "PROVISION_ENGINE_ENGINE_CONF", &[&around.installed(ENGINE_CONF)])
 }
 

@@ -1,30 +1,26 @@
 //! The types of single settings, each read from its text once and right from then on.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use secrecy::SecretString;
-
-use super::layers::nature;
-use super::period::Period;
-use super::settings::Kind;
-use super::tree::{Entry, Node, Value};
+use crate::period::Period;
+use crate::setting::Kind;
+use crate::tree::{Node, Value};
 
 /// A type that a setting can have. The error is the value at fault: the whole one, or one item of a list.
-pub(crate) trait FromNode: Sized {
+pub trait FromNode: Sized {
     fn read(node: &Node, kind: Kind) -> Result<Self, Box<Node>>;
 }
 
 /// `expected …, got …`, or only the first half where the value is a secret.
-pub(crate) fn complaint(node: &Node, kind: Kind) -> String {
+pub fn complaint(node: &Node, kind: Kind) -> String {
     let got = match (&node.value, kind) {
         (Value::Text(_), Kind::Database) => return format!("expected {kind}"),
         (Value::Text(text), _) => quote(&masked_url(text)),
         (Value::Number(number), _) => number.to_string(),
         (Value::Flag(flag), _) => flag.to_string(),
-        (value, _) => nature(value).to_owned(),
+        (value, _) => value.nature().to_owned(),
     };
     format!("expected {kind}, got {got}")
 }
@@ -54,7 +50,7 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
 
 /// A URL without its password. In doubt it hides more: passwords may contain `@` and `/`, and some clients
 /// take them as parameters.
-pub(crate) fn masked_url(text: &str) -> String {
+pub fn masked_url(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let lower = rest.to_lowercase();
     if ["password", "passwd", "secret", "token"].iter().any(|word| lower.contains(word)) {
@@ -66,7 +62,7 @@ pub(crate) fn masked_url(text: &str) -> String {
     }
 }
 
-pub(super) fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
+pub fn text<T>(node: &Node, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Box<Node>> {
     match &node.value {
         Value::Text(text) => parse(text).ok_or_else(|| Box::new(node.clone())),
         _ => Err(Box::new(node.clone())),
@@ -141,61 +137,30 @@ impl<T: FromNode> FromNode for Option<T> {
 
 impl<T: FromNode> FromNode for Vec<T> {
     fn read(node: &Node, kind: Kind) -> Result<Vec<T>, Box<Node>> {
-        match &node.value {
-            Value::List(list) => list.iter().map(|item| T::read(item, kind)).collect(),
-            Value::Text(text) => items(text)
-                .map(|item| T::read(&Node { value: Value::Text(item.to_owned()), spot: node.spot }, kind))
-                .collect(),
-            _ => Err(Box::new(node.clone())),
-        }
+        list(node, |item| T::read(item, kind))
     }
 }
 
-/// Names of flavours and ids of service templates.
-impl FromNode for BTreeMap<String, i32> {
-    fn read(node: &Node, _: Kind) -> Result<BTreeMap<String, i32>, Box<Node>> {
-        let Value::Map(entries) = &node.value else { return Err(Box::new(node.clone())) };
-        let mut mapping = BTreeMap::new();
-        for Entry { key, node, .. } in entries {
-            let id = match &node.value {
-                Value::Number(number) => number.as_i64().and_then(|id| i32::try_from(id).ok()),
-                _ => None,
-            };
-            let id = id.filter(|id| *id >= 0).ok_or_else(|| Box::new(node.clone()))?;
-            mapping.insert(key.clone(), id);
-        }
-        Ok(mapping)
-    }
-}
-
-/// Which database holds the operations.
-#[derive(Debug, Clone)]
-pub(crate) enum Database {
-    Sqlite(PathBuf),
-    /// The whole URL is secret, because it may contain a password.
-    Postgres(SecretString),
-}
-
-impl FromNode for Database {
-    fn read(node: &Node, _: Kind) -> Result<Database, Box<Node>> {
-        text(node, |text| {
-            let host = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
-            let path = text.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path));
-            match (host, path) {
-                (Some(host), _) if !host.is_empty() => Some(Database::Postgres(SecretString::from(text))),
-                (_, Some(path)) if !path.is_empty() => Some(Database::Sqlite(PathBuf::from(path))),
-                _ => None,
-            }
-        })
+/// A list, or one text with commas.
+pub(crate) fn list<T>(
+    node: &Node,
+    read: impl Fn(&Node) -> Result<T, Box<Node>>,
+) -> Result<Vec<T>, Box<Node>> {
+    match &node.value {
+        Value::List(list) => list.iter().map(read).collect(),
+        Value::Text(text) => items(text)
+            .map(|item| read(&Node { value: Value::Text(item.to_owned()), spot: node.spot }))
+            .collect(),
+        _ => Err(Box::new(node.clone())),
     }
 }
 
 /// The address of an outside system, `http://` or `https://`. Debug output hides a password in it.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct HttpUrl(String);
+pub struct HttpUrl(String);
 
 impl HttpUrl {
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -213,104 +178,6 @@ impl FromNode for HttpUrl {
             let has_host = !rest.is_empty() && !rest.starts_with(['/', '?', '#', ':']);
             let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
             (has_host && is_clean).then(|| HttpUrl(text.to_owned()))
-        })
-    }
-}
-
-/// Which log lines are written, by level and by target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct LogFilter(String);
-
-impl LogFilter {
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromNode for LogFilter {
-    /// The filter library takes a mistyped level for the name of a target and then logs next to nothing, so
-    /// every part has to end in a level.
-    fn read(node: &Node, _: Kind) -> Result<LogFilter, Box<Node>> {
-        const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
-        text(node, |text| {
-            let is_good = text.split(',').all(|part| match part.trim().rsplit_once('=') {
-                Some((target, level)) => !target.is_empty() && LEVELS.contains(&level),
-                None => LEVELS.contains(&part.trim()),
-            });
-            is_good.then(|| LogFilter(text.to_owned()))
-        })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    Text,
-    Json,
-}
-
-impl FromNode for LogFormat {
-    fn read(node: &Node, _: Kind) -> Result<LogFormat, Box<Node>> {
-        text(node, |text| match text {
-            "text" => Some(LogFormat::Text),
-            "json" => Some(LogFormat::Json),
-            _ => None,
-        })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogOutput {
-    Stdout,
-    Stderr,
-    File,
-    Syslog,
-}
-
-impl FromNode for LogOutput {
-    fn read(node: &Node, _: Kind) -> Result<LogOutput, Box<Node>> {
-        text(node, |text| match text {
-            "stdout" => Some(LogOutput::Stdout),
-            "stderr" => Some(LogOutput::Stderr),
-            "file" => Some(LogOutput::File),
-            "syslog" => Some(LogOutput::Syslog),
-            _ => None,
-        })
-    }
-}
-
-/// The least severe lines that a component's log has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogSeverity {
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
-
-impl FromNode for LogSeverity {
-    fn read(node: &Node, _: Kind) -> Result<LogSeverity, Box<Node>> {
-        text(node, |text| match text {
-            "debug" => Some(LogSeverity::Debug),
-            "info" => Some(LogSeverity::Info),
-            "warn" => Some(LogSeverity::Warn),
-            "error" => Some(LogSeverity::Error),
-            _ => None,
-        })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LogSystem {
-    File,
-    Syslog,
-}
-
-impl FromNode for LogSystem {
-    fn read(node: &Node, _: Kind) -> Result<LogSystem, Box<Node>> {
-        text(node, |text| match text {
-            "file" => Some(LogSystem::File),
-            "syslog" => Some(LogSystem::Syslog),
-            _ => None,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The layer, and for files the exact place, that gave a setting its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     Default,
     File {
         file: String,
@@ -35,9 +35,9 @@ impl fmt::Display for Origin {
 
 /// Something the configuration says that is suspicious but harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Warning {
-    pub(crate) origin: Origin,
-    pub(crate) message: String,
+pub struct Warning {
+    pub origin: Origin,
+    pub message: String,
 }
 
 impl fmt::Display for Warning {
@@ -48,12 +48,12 @@ impl fmt::Display for Warning {
 
 /// One value, or one file, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub struct Problem {
     /// Nothing when the file could not be read at all.
-    pub(crate) origin: Option<Origin>,
+    pub origin: Option<Origin>,
     /// The dotted path of the setting, empty when the whole file is meant.
-    pub(crate) path: String,
-    pub(crate) message: String,
+    pub path: String,
+    pub message: String,
 }
 
 impl fmt::Display for Problem {
@@ -70,13 +70,13 @@ impl fmt::Display for Problem {
 
 /// Everything that is wrong with the configuration, one line each, so that it can be mended in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfigError {
-    pub(crate) problems: Vec<Problem>,
+pub struct ConfigError {
+    pub problems: Vec<Problem>,
 }
 
 impl ConfigError {
     /// A failure that belongs to no single setting, such as a file that cannot be opened.
-    pub(crate) fn whole(message: impl Into<String>) -> ConfigError {
+    pub fn whole(message: impl Into<String>) -> ConfigError {
         ConfigError { problems: vec![Problem { origin: None, path: String::new(), message: message.into() }] }
     }
 }

@@ -5,13 +5,14 @@ use std::collections::btree_map::Entry as Slot;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Origin, Problem, Warning};
-use super::nearest;
-use super::settings::{self, Kind, Preset, Setting, Shape};
-use super::tree::{self, Entry, Node, Spot, Value};
+use crate::error::{Origin, Problem, Warning};
+use crate::nearest;
+use crate::setting::{Kind, Preset, Setting};
+use crate::table::{Shape, Table};
+use crate::tree::{self, Entry, Node, Spot, Value};
 
 /// What every environment variable of ours begins with.
-pub(crate) const PREFIX: &str = "PROVISION_ENGINE_";
+pub const PREFIX: &str = "PROVISION_ENGINE_";
 
 /// Variables with our prefix that are not settings: where the files are, what the installer uses, and what the
 /// commands that talk to a running engine use.
@@ -34,24 +35,24 @@ const NOT_SETTINGS: [&str; 14] = [
 
 /// What the defaults depend on besides the table.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
-    pub(crate) environment: BTreeMap<String, String>,
-    pub(crate) is_root: bool,
+pub struct Surroundings {
+    pub environment: BTreeMap<String, String>,
+    pub is_root: bool,
 }
 
 impl Surroundings {
     /// This environment, and the user that runs the program.
-    pub(crate) fn of(environment: impl Iterator<Item = (String, String)>) -> Surroundings {
+    pub fn of(environment: impl Iterator<Item = (String, String)>) -> Surroundings {
         Surroundings { environment: environment.collect(), is_root: rustix::process::geteuid().is_root() }
     }
 
     /// A variable's value; an empty one counts as not set, as usual in scripts and containers.
-    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+    pub fn variable(&self, name: &str) -> Option<&str> {
         self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// A file of the installation, which is below `PROVISION_ENGINE_PREFIX` where that is set.
-    pub(crate) fn installed(&self, path: &str) -> String {
+    pub fn installed(&self, path: &str) -> String {
         format!("{}{path}", self.variable("PROVISION_ENGINE_PREFIX").unwrap_or("").trim_end_matches('/'))
     }
 
@@ -83,7 +84,7 @@ impl Surroundings {
 
 /// The layer that gave a value.
 #[derive(Clone)]
-pub(crate) enum Source {
+pub enum Source {
     Default,
     File(Arc<str>),
     Implied(Arc<str>),
@@ -92,7 +93,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    pub(crate) fn at(&self, spot: Spot) -> Origin {
+    pub fn at(&self, spot: Spot) -> Origin {
         match self {
             Source::Default => Origin::Default,
             Source::File(file) => {
@@ -106,29 +107,30 @@ impl Source {
 }
 
 /// The value in force for one setting.
-pub(crate) struct Found {
-    pub(crate) node: Node,
-    pub(crate) source: Source,
+pub struct Found {
+    pub node: Node,
+    pub source: Source,
 }
 
 /// All layers so far, by dotted path.
-pub(crate) struct Layers<'a> {
+pub struct Layers<'a> {
+    table: &'a Table,
     surroundings: &'a Surroundings,
-    pub(crate) found: BTreeMap<String, Found>,
-    pub(crate) warnings: Vec<Warning>,
-    pub(crate) problems: Vec<Problem>,
+    pub found: BTreeMap<String, Found>,
+    pub warnings: Vec<Warning>,
+    pub problems: Vec<Problem>,
 }
 
 impl<'a> Layers<'a> {
-    pub(crate) fn new(surroundings: &'a Surroundings) -> Layers<'a> {
-        Layers { surroundings, found: BTreeMap::new(), warnings: Vec::new(), problems: Vec::new() }
+    pub fn new(table: &'a Table, surroundings: &'a Surroundings) -> Layers<'a> {
+        Layers { table, surroundings, found: BTreeMap::new(), warnings: Vec::new(), problems: Vec::new() }
     }
 
-    pub(super) fn surroundings(&self) -> &Surroundings {
+    pub fn surroundings(&self) -> &Surroundings {
         self.surroundings
     }
 
-    pub(crate) fn file(&mut self, name: &str, bytes: &[u8]) {
+    pub fn file(&mut self, name: &str, bytes: &[u8]) {
         let source = Source::File(name.into());
         let root = match utf8(bytes).and_then(tree::parse) {
             Ok(root) => root,
@@ -142,7 +144,7 @@ impl<'a> Layers<'a> {
         self.found.append(&mut layer);
     }
 
-    pub(crate) fn environment(&mut self) {
+    pub fn environment(&mut self) {
         let mut layer = BTreeMap::new();
         for (name, text) in &self.surroundings.environment {
             let Some(rest) = name.strip_prefix(PREFIX) else { continue };
@@ -156,7 +158,7 @@ impl<'a> Layers<'a> {
     }
 
     /// Of two flags for one setting the last wins, as on every command line.
-    pub(crate) fn flags(&mut self, flags: &[(String, String)]) {
+    pub fn flags(&mut self, flags: &[(String, String)]) {
         for (path, text) in flags {
             let mut layer = BTreeMap::new();
             self.text(&mut layer, &Source::Flag, path, text);
@@ -165,13 +167,13 @@ impl<'a> Layers<'a> {
     }
 
     /// Gives every setting that no layer has set its default.
-    pub(crate) fn defaults(&mut self) {
+    pub fn defaults(&mut self) {
         let state_dir = self.surroundings.state_dir();
         let data_dir = match self.found.get("data_dir").map(|found| &found.node.value) {
             Some(Value::Text(dir)) => dir.clone(),
             _ => state_dir.clone(),
         };
-        for setting in settings::reference().iter().filter(|setting| !setting.path.ends_with('*')) {
+        for setting in self.table.iter().filter(|setting| !setting.path.ends_with('*')) {
             if let Slot::Vacant(slot) = self.found.entry(setting.path.to_owned()) {
                 let node = match setting.default {
                     Preset::StateDir => Node::text(state_dir.clone()),
@@ -184,7 +186,7 @@ impl<'a> Layers<'a> {
     }
 
     fn text(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, text: &str) {
-        let node = match settings::shape(path) {
+        let node = match self.table.shape(path) {
             Shape::Leaf(setting) => from_text(setting.kind, text),
             Shape::Section | Shape::Unknown => from_yaml(text),
         };
@@ -192,13 +194,13 @@ impl<'a> Layers<'a> {
     }
 
     fn walk(&mut self, layer: &mut BTreeMap<String, Found>, source: &Source, path: &str, node: Node) {
-        match (settings::shape(path), node.value) {
+        match (self.table.shape(path), node.value) {
             // A key whose lines below are commented out says nothing.
             (Shape::Section | Shape::Leaf(_), Value::Nothing) => {}
             (Shape::Section, Value::Map(entries)) => {
                 for Entry { key, spot, node } in entries {
                     let path = if path.is_empty() { key } else { format!("{path}.{key}") };
-                    if matches!(settings::shape(&path), Shape::Unknown) {
+                    if matches!(self.table.shape(&path), Shape::Unknown) {
                         self.warn(source, spot, &path);
                     } else {
                         self.walk(layer, source, &path, node);
@@ -206,7 +208,7 @@ impl<'a> Layers<'a> {
                 }
             }
             (Shape::Section, value) => {
-                let message = format!("expected a map of settings, got {}", nature(&value));
+                let message = format!("expected a map of settings, got {}", value.nature());
                 self.refuse(source, node.spot, path, message);
             }
             (Shape::Leaf(setting), value) => {
@@ -233,12 +235,14 @@ impl<'a> Layers<'a> {
         }
     }
 
-    pub(super) fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
+    pub fn refuse(&mut self, source: &Source, spot: Spot, path: &str, message: String) {
         self.problems.push(Problem { origin: Some(source.at(spot)), path: path.to_owned(), message });
     }
 
     fn warn(&mut self, source: &Source, spot: Spot, path: &str) {
-        let hint = nearest::setting(path).map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
+        let hint = nearest::setting(self.table, path)
+            .map(|name| format!(": did you mean `{name}`?"))
+            .unwrap_or_default();
         let message = format!("unknown setting `{path}` is ignored{hint}");
         self.warnings.push(Warning { origin: source.at(spot), message });
     }
@@ -270,7 +274,7 @@ fn is_from_kubernetes(rest: &str) -> bool {
     rest == "PORT" || rest.starts_with("PORT_") || rest.starts_with("SERVICE_")
 }
 
-pub(super) fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
+pub fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
     std::str::from_utf8(bytes).map_err(|error| {
         let good = &bytes[..error.valid_up_to()];
         let line = good.split(|byte| *byte == b'\n').count();
@@ -278,16 +282,4 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str, tree::Malformed> {
         let spot = Spot { line: line as u64, column: column as u64 };
         tree::Malformed { spot, message: "expected text in UTF-8".to_owned() }
     })
-}
-
-/// What a value is, without saying the value itself, which may be a secret in the wrong place.
-pub(crate) fn nature(value: &Value) -> &'static str {
-    match value {
-        Value::Nothing => "nothing",
-        Value::Flag(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::Text(_) => "text",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-    }
 }

@@ -9,30 +9,30 @@ const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_0
 
 /// A length of time in whole milliseconds, which prints in the form in which it can be read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Period(Duration);
+pub struct Period(Duration);
 
 impl Period {
-    pub(crate) const fn millis(n: u64) -> Period {
+    pub const fn millis(n: u64) -> Period {
         Period(Duration::from_millis(n))
     }
 
-    pub(crate) const fn seconds(n: u64) -> Period {
+    pub const fn seconds(n: u64) -> Period {
         Period(Duration::from_secs(n))
     }
 
-    pub(crate) const fn minutes(n: u64) -> Period {
+    pub const fn minutes(n: u64) -> Period {
         Period(Duration::from_secs(60 * n))
     }
 
-    pub(crate) const fn hours(n: u64) -> Period {
+    pub const fn hours(n: u64) -> Period {
         Period(Duration::from_secs(3_600 * n))
     }
 
-    pub(crate) const fn days(n: u64) -> Period {
+    pub const fn days(n: u64) -> Period {
         Period(Duration::from_secs(86_400 * n))
     }
 
-    pub(crate) const fn get(self) -> Duration {
+    pub const fn get(self) -> Duration {
         self.0
     }
 }
@@ -46,7 +46,7 @@ impl From<Period> for Duration {
 /// The text is not a whole number followed by a unit, or is longer than any clock can count.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a whole number and a unit, such as 250ms, 10s, 5m, 24h or 90d")]
-pub(crate) struct NotAPeriod;
+pub struct NotAPeriod;
 
 impl FromStr for Period {
     type Err = NotAPeriod;

@@ -11,9 +11,9 @@ const MAX_NODES: usize = 20_000;
 
 /// A place in a text, counted from one. Both are zero for values that came from no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Spot {
-    pub(crate) line: u64,
-    pub(crate) column: u64,
+pub struct Spot {
+    pub line: u64,
+    pub column: u64,
 }
 
 impl From<Location> for Spot {
@@ -24,13 +24,13 @@ impl From<Location> for Spot {
 
 /// One value of the configuration. It has no `Debug`, because it may hold a password.
 #[derive(Clone)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) spot: Spot,
+pub struct Node {
+    pub value: Value,
+    pub spot: Spot,
 }
 
 #[derive(Clone)]
-pub(crate) enum Value {
+pub enum Value {
     Nothing,
     Flag(bool),
     Number(serde_json::Number),
@@ -39,24 +39,42 @@ pub(crate) enum Value {
     Map(Vec<Entry>),
 }
 
+impl Value {
+    /// What it is, without saying the value itself, which may be a secret in the wrong place.
+    pub fn nature(&self) -> &'static str {
+        match self {
+            Value::Nothing => "nothing",
+            Value::Flag(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Text(_) => "text",
+            Value::List(_) => "a list",
+            Value::Map(_) => "a map",
+        }
+    }
+}
+
 #[derive(Clone)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
+pub struct Entry {
+    pub key: String,
     /// Where the key stands; the node knows where its value stands.
-    pub(crate) spot: Spot,
-    pub(crate) node: Node,
+    pub spot: Spot,
+    pub node: Node,
 }
 
 impl Node {
-    pub(crate) fn text(text: impl Into<String>) -> Node {
+    pub fn text(text: impl Into<String>) -> Node {
         Node { value: Value::Text(text.into()), spot: Spot::default() }
     }
 
-    pub(crate) fn nothing() -> Node {
+    pub fn nothing() -> Node {
         Node { value: Value::Nothing, spot: Spot::default() }
     }
 
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn is_nothing(&self) -> bool {
+        matches!(self.value, Value::Nothing)
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
             Value::Nothing => Json::Null,
@@ -73,13 +91,13 @@ impl Node {
 
 /// The text is not YAML. The message never quotes a value, which might be a secret.
 #[derive(Debug)]
-pub(crate) struct Malformed {
-    pub(crate) spot: Spot,
-    pub(crate) message: String,
+pub struct Malformed {
+    pub spot: Spot,
+    pub message: String,
 }
 
 /// Reads one document. An empty text, or one of comments only, is `Value::Nothing`.
-pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
+pub fn parse(text: &str) -> Result<Node, Malformed> {
     serde_saphyr::from_str_with_options::<Spanned<Plain>>(text, options())
         .map(node)
         .map_err(|error| malformed(&error))

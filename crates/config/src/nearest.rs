@@ -1,20 +1,20 @@
 //! What the writer of an unknown name probably meant.
 
-use super::settings;
+use crate::table::Table;
 
 /// The setting that somebody probably meant: a similar name in the same section, or the same name in another
 /// section, then with its whole path.
-pub(super) fn setting(path: &str) -> Option<String> {
+pub fn setting(table: &Table, path: &str) -> Option<String> {
     let (section, key) = path.rsplit_once('.').unwrap_or(("", path));
-    if let Some(sibling) = among(key, keys_of(section)) {
+    if let Some(sibling) = among(key, keys_of(table, section)) {
         return Some(sibling.to_owned());
     }
-    let elsewhere = settings::reference().iter().find(|setting| setting.path.rsplit('.').next() == Some(key));
+    let elsewhere = table.iter().find(|setting| setting.path.rsplit('.').next() == Some(key));
     elsewhere.map(|setting| setting.path.to_owned())
 }
 
 /// The candidate that is most like the name, if any is like it at all.
-pub(super) fn among<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn among<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).clamp(1, 3);
     candidates
         .map(|candidate| (distance(name, candidate), candidate))
@@ -23,8 +23,8 @@ pub(super) fn among<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
-    settings::reference().iter().filter_map(move |setting| {
+fn keys_of<'a>(table: &'a Table, section: &str) -> impl Iterator<Item = &'a str> {
+    table.iter().filter_map(move |setting| {
         let rest = if section.is_empty() {
             setting.path
         } else {
@@ -63,6 +63,7 @@ fn distance(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setting::{Kind, Preset, set};
 
     #[test]
     fn typing_errors_have_small_distances() {
@@ -83,6 +84,9 @@ mod tests {
 
     #[test]
     fn the_hint_is_a_sibling_or_the_same_name_elsewhere() {
+        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+        let paths = ["server.listen", "engine.retry.first", "engine.limits.default", "engine.limits.*"];
+        let table = Table::new(&[&paths.map(row)]);
         for (path, expected) in [
             ("server.listn", Some("listen")),
             ("sever", Some("server")),
@@ -93,7 +97,7 @@ mod tests {
             ("unheard_of", None),
             ("", None),
         ] {
-            assert_eq!(setting(path).as_deref(), expected, "{path}");
+            assert_eq!(setting(&table, path).as_deref(), expected, "{path}");
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::settings::{self, Preset, Setting};
+use crate::setting::{Preset, Setting};
+use crate::table::Table;
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -29,11 +30,11 @@ Times are a whole number and a unit: `250ms`, `10s`, `5m`, `24h`, `90d`. A path 
 `provision-engine config show` prints what is in force and where each value came from.
 ";
 
-/// The whole text of `docs/settings.md`.
-pub(crate) fn render() -> String {
+/// The whole manual, in Markdown.
+pub fn render(table: &Table) -> String {
     let mut text = INTRODUCTION.to_owned();
     let mut section = None;
-    for setting in settings::reference() {
+    for setting in table {
         let name = setting.path.split_once('.').map(|(name, _)| name);
         if section != Some(name) {
             section = Some(name);
@@ -55,22 +56,4 @@ fn row(text: &mut String, setting: &Setting) {
         Preset::Is(_) | Preset::InDataDir(_) => format!("`{default}`"),
     };
     writeln!(text, "| `{path}` | {default} | {kind} | {doc} |").expect("writing to a string cannot fail");
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_committed_manual_is_the_one_the_table_gives() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
-        let expected = super::render();
-        if std::env::var_os("UPDATE").is_some() {
-            std::fs::write(path, &expected).unwrap();
-        }
-        let committed = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            committed == expected,
-            "docs/settings.md is out of date: \
-             run `UPDATE=1 cargo test -p provision-engine manual` to rewrite it"
-        );
-    }
 }

@@ -1,0 +1,94 @@
+//! All settings of a program: defaults, ranges, hints and the reference manual come from this table.
+
+use crate::PREFIX;
+use crate::setting::Setting;
+
+/// The settings of a program, in the order of the manual.
+#[derive(Debug)]
+pub struct Table(Vec<Setting>);
+
+/// What a dotted path means.
+#[derive(Debug)]
+pub enum Shape<'a> {
+    /// A map of further settings; the empty path is the whole file.
+    Section,
+    Leaf(&'a Setting),
+    Unknown,
+}
+
+impl Table {
+    /// One slice per part of the program.
+    pub fn new(parts: &[&[Setting]]) -> Table {
+        Table(parts.concat())
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Setting> {
+        self.0.iter()
+    }
+
+    pub fn shape(&self, path: &str) -> Shape<'_> {
+        if let Some(setting) = self.find(path) {
+            return Shape::Leaf(setting);
+        }
+        if path.is_empty() || self.iter().any(|setting| is_below(setting.path, path)) {
+            return Shape::Section;
+        }
+        Shape::Unknown
+    }
+
+    pub fn find(&self, path: &str) -> Option<&Setting> {
+        let exact = self.iter().find(|setting| setting.path == path);
+        exact.or_else(|| self.iter().find(|setting| matches_any_name(setting.path, path)))
+    }
+}
+
+impl<'a> IntoIterator for &'a Table {
+    type Item = &'a Setting;
+    type IntoIter = std::slice::Iter<'a, Setting>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+fn matches_any_name(pattern: &str, path: &str) -> bool {
+    let name = pattern.strip_suffix('*').and_then(|section| path.strip_prefix(section));
+    name.is_some_and(|name| !name.is_empty() && !name.contains('.'))
+}
+
+fn is_below(path: &str, section: &str) -> bool {
+    path.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The environment variable that sets this path.
+pub fn variable(path: &str) -> String {
+    format!("{PREFIX}{}", path.replace('.', "__").to_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setting::{Kind, Preset, set};
+
+    #[test]
+    fn a_name_stands_for_the_star_but_not_for_two_levels() {
+        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+        let table = Table::new(&[&[row("engine.limits.default"), row("engine.limits.*")]]);
+        let leaf = |path| match table.shape(path) {
+            Shape::Leaf(setting) => setting.path,
+            _ => "none",
+        };
+        assert_eq!(leaf("engine.limits.greeter"), "engine.limits.*");
+        assert_eq!(leaf("engine.limits.default"), "engine.limits.default");
+        assert!(matches!(table.shape("engine.limits"), Shape::Section));
+        assert!(matches!(table.shape("engine.limits."), Shape::Unknown));
+        assert!(matches!(table.shape("engine.limits.a.b"), Shape::Unknown));
+        assert!(matches!(table.shape("eng"), Shape::Unknown));
+    }
+
+    #[test]
+    fn a_variable_is_the_path_in_capitals() {
+        assert_eq!(variable("engine.retry.first"), "PROVISION_ENGINE_ENGINE__RETRY__FIRST");
+        assert_eq!(variable("data_dir"), "PROVISION_ENGINE_DATA_DIR");
+    }
+}
