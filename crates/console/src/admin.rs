@@ -15,7 +15,16 @@ use axum::routing::{get, post};
 use doors::wire::{Proof, Role};
 
 use crate::desk::Desk;
+use crate::parts::Icon;
+use crate::shell::Section;
 use crate::trouble::Trouble;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Administration",
+    path: "/console/admin",
+    icon: Icon::Gear,
+    is_for: |visitor| visitor.is(engine::Role::Admin),
+};
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

@@ -10,6 +10,8 @@ use doors::{CodeFlow, Inside, Meter};
 use engine::PeopleStore;
 
 use crate::pulse::Pulse;
+use crate::router::MENU;
+use crate::shell::Section;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
@@ -67,6 +69,7 @@ pub(crate) struct Hub {
     pub(crate) code_flow: Option<Arc<CodeFlow>>,
     pub(crate) settings: ConsoleSettings,
     pub(crate) pulse: Pulse,
+    pub(crate) menu: &'static [&'static Section],
 }
 
 /// How handlers get it.
@@ -76,7 +79,7 @@ impl Hub {
     pub(crate) fn new(console: Console) -> Desk {
         let Console { inside, people, meter, code_flow, settings } = console;
         let pulse = Pulse::start(&inside, meter);
-        Arc::new(Hub { inside, people, code_flow, settings, pulse })
+        Arc::new(Hub { inside, people, code_flow, settings, pulse, menu: &MENU })
     }
 
     /// Whether browsers reach us over https, as far as we were told.

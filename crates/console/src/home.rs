@@ -15,11 +15,15 @@ use crate::desk::Desk;
 use crate::flash::see_other;
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::Icon;
-use crate::shell::{Section, Shell};
+use crate::shell::Section;
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 use now::{Known, Now};
 use try_it::Offers;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Home", path: "/console", icon: Icon::Home, is_for: Visitor::may_look };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
@@ -45,7 +49,7 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
         Ok(now) => {
             let offers = Offers::new(&desk, &visitor);
             let content = Home { now, offers, may_launch: visitor.may_launch() };
-            Shell::new(&desk, &visitor, Section::Home, "Home").page(&content)
+            Shell::new(&desk, &visitor, &crate::home::SECTION, "Home").page(&content)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

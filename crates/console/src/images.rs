@@ -7,6 +7,11 @@ use axum::routing::get;
 
 use crate::desk::Desk;
 use crate::list::now;
+use crate::parts::Icon;
+use crate::shell::Section;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Images", path: "/console/images", icon: Icon::Image, is_for: |_| true };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

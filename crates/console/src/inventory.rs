@@ -10,6 +10,11 @@ use axum::routing::{get, post};
 
 use crate::desk::Desk;
 use crate::list::now;
+use crate::parts::Icon;
+use crate::shell::Section;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Inventory", path: "/console/inventory", icon: Icon::Server, is_for: |_| true };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

@@ -23,6 +23,16 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::desk::Desk;
+use crate::parts::Icon;
+use crate::shell::Section;
+use crate::visitor::Visitor;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Build and launch",
+    path: "/console/launch",
+    icon: Icon::Rocket,
+    is_for: Visitor::may_launch,
+};
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

@@ -12,6 +12,11 @@ use axum::routing::{get, post};
 
 use crate::desk::Desk;
 use crate::list::live;
+use crate::parts::Icon;
+use crate::shell::Section;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Launches", path: "/console/launches", icon: Icon::List, is_for: |_| true };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

@@ -87,7 +87,7 @@ fn not_now(error: &StoreError) -> Trouble {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::None, "You")
+    Shell::new(desk, visitor, &Section::NONE, "You")
 }
 
 async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {

@@ -20,6 +20,16 @@ use doors::wire::Verb;
 
 use crate::desk::Desk;
 use crate::list::live;
+use crate::parts::Icon;
+use crate::shell::Section;
+use crate::visitor::Visitor;
+
+pub(crate) const SECTION: Section = Section {
+    title: "Operations",
+    path: "/console/operations",
+    icon: Icon::Activity,
+    is_for: Visitor::may_look,
+};
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

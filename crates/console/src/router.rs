@@ -16,6 +16,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use crate::assets::asset;
 use crate::desk::{Console, Desk, Hub};
 use crate::flash::see_other;
+use crate::shell::Section;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 use crate::{
@@ -31,6 +32,19 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+pub(crate) static MENU: [&Section; 10] = [
+    &home::SECTION,
+    &launch::SECTION,
+    &launches::SECTION,
+    &images::SECTION,
+    &inventory::SECTION,
+    &runtimes::SECTION,
+    &serverless::SECTION,
+    &operations::SECTION,
+    &workflows::SECTION,
+    &admin::SECTION,
+];
 
 /// All pages, ready to be served beside the doors.
 pub fn router(console: Console) -> Router {

@@ -19,6 +19,12 @@ use axum::routing::{get, post};
 
 use crate::desk::Desk;
 use crate::list::live;
+use crate::parts::Icon;
+use crate::shell::Section;
+use crate::visitor::Visitor;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Runtimes", path: "/console/runtimes", icon: Icon::Cluster, is_for: Visitor::may_look };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

@@ -18,7 +18,12 @@ use crate::api::Answer;
 use crate::desk::Desk;
 use crate::list::now;
 use crate::parts::{Chip, Icon, Tone};
+use crate::shell::Section;
 use crate::trouble::Trouble;
+use crate::visitor::Visitor;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Serverless", path: AT, icon: Icon::Function, is_for: Visitor::may_look };
 
 const AT: &str = "/console/serverless";
 /// The answer comes before the work is done.

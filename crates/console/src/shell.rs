@@ -12,20 +12,19 @@ use crate::flash::Flash;
 use crate::parts::Icon;
 use crate::visitor::Visitor;
 
-/// The pages in the menu.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Section {
-    None,
-    Home,
-    Launch,
-    Launches,
-    Images,
-    Inventory,
-    Runtimes,
-    Serverless,
-    Operations,
-    Workflows,
-    Administration,
+/// A part of the console with a line in the menu.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) icon: Icon,
+    /// A page that would be refused is not in the menu.
+    pub(crate) is_for: fn(&Visitor) -> bool,
+}
+
+impl Section {
+    /// For pages outside the menu.
+    pub(crate) const NONE: Section = Section { title: "", path: "", icon: Icon::Home, is_for: |_| false };
 }
 
 /// A line of the menu.
@@ -51,7 +50,7 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) fn new(desk: &Hub, visitor: &Visitor, section: Section, title: &str) -> Shell {
+    pub(crate) fn new(desk: &Hub, visitor: &Visitor, section: &Section, title: &str) -> Shell {
         Shell {
             title: title.to_owned(),
             theme: visitor.theme,
@@ -60,7 +59,7 @@ impl Shell {
             role: visitor.role(),
             here: visitor.here.clone(),
             flash: visitor.flash.clone(),
-            menu: menu(visitor, section),
+            menu: menu(desk, visitor, section),
             is_sandbox: desk.settings.is_sandbox,
         }
     }
@@ -92,26 +91,14 @@ struct Page {
     content: String,
 }
 
-/// Nobody is led to a page that they may not see.
-fn menu(visitor: &Visitor, here: Section) -> Vec<Entry> {
-    let looks = visitor.may_look();
-    let launches = visitor.may_launch();
-    let admin = visitor.is(engine::Role::Admin);
-    let all = [
-        (looks, Section::Home, "Home", "/console", Icon::Home),
-        (launches, Section::Launch, "Build and launch", "/console/launch", Icon::Rocket),
-        (true, Section::Launches, "Launches", "/console/launches", Icon::List),
-        (true, Section::Images, "Images", "/console/images", Icon::Image),
-        (true, Section::Inventory, "Inventory", "/console/inventory", Icon::Server),
-        (looks, Section::Runtimes, "Runtimes", "/console/runtimes", Icon::Cluster),
-        (looks, Section::Serverless, "Serverless", "/console/serverless", Icon::Function),
-        (looks, Section::Operations, "Operations", "/console/operations", Icon::Activity),
-        (looks, Section::Workflows, "Workflows", "/console/workflows", Icon::Steps),
-        (admin, Section::Administration, "Administration", "/console/admin", Icon::Gear),
-    ];
-    let seen = all.into_iter().filter(|(may_see, ..)| *may_see);
-    seen.map(|(_, section, title, path, icon)| Entry { title, path, icon, is_here: section == here })
-        .collect()
+fn menu(desk: &Hub, visitor: &Visitor, here: &Section) -> Vec<Entry> {
+    let entry = |section: &&Section| Entry {
+        title: section.title,
+        path: section.path,
+        icon: section.icon,
+        is_here: section.path == here.path,
+    };
+    desk.menu.iter().filter(|section| (section.is_for)(visitor)).map(entry).collect()
 }
 
 /// A part of a page, or a page without the shell.

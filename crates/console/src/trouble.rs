@@ -92,7 +92,7 @@ impl Trouble {
     /// A page for somebody who is signed in.
     pub(crate) fn page(self, desk: &Hub, visitor: &Visitor) -> Response {
         let status = self.status;
-        Shell::new(desk, visitor, Section::None, &self.title)
+        Shell::new(desk, visitor, &Section::NONE, &self.title)
             .page_with(status, &TroublePage { trouble: self })
     }
 

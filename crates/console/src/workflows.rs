@@ -9,6 +9,12 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::desk::Desk;
+use crate::parts::Icon;
+use crate::shell::Section;
+use crate::visitor::Visitor;
+
+pub(crate) const SECTION: Section =
+    Section { title: "Workflows", path: "/console/workflows", icon: Icon::Steps, is_for: Visitor::may_look };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

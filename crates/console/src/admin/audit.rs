@@ -11,7 +11,7 @@ use super::Tab;
 use crate::desk::Desk;
 use crate::parts::When;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::visitor::Visitor;
 
 /// As many as the API gives.
@@ -65,7 +65,7 @@ pub(super) async fn list(
                 log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
             let fitting = entries.len();
             entries.truncate(SHOWN);
-            Shell::new(&desk, &visitor, Section::Administration, "Audit log").page(&Audit {
+            Shell::new(&desk, &visitor, &crate::admin::SECTION, "Audit log").page(&Audit {
                 here: Tab::Audit,
                 filters,
                 people,

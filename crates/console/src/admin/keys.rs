@@ -12,7 +12,7 @@ use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::launches::ask;
 use crate::parts::{Icon, When};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::visitor::Visitor;
 
 const AT: &str = "/console/admin/keys";
@@ -27,7 +27,7 @@ struct Keys {
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match visitor.api.get::<KeyList>("/keys").await {
-        Ok(keys) => Shell::new(&desk, &visitor, Section::Administration, "Keys").page(&Keys {
+        Ok(keys) => Shell::new(&desk, &visitor, &crate::admin::SECTION, "Keys").page(&Keys {
             csrf: visitor.word.clone(),
             here: Tab::Keys,
             keys,
@@ -40,7 +40,7 @@ pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: F
     if !ask::is_meant(&fields) {
         let question =
             "Add a new key? It seals everything from now on; older keys still open what they sealed.";
-        return ask::page(&desk, &visitor, Section::Administration, question, "Add a key", AT, &fields);
+        return ask::page(&desk, &visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
     }
     match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),

@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::desk::Desk;
 use crate::live::part;
 use crate::parts::{Chip, Icon, Tone, When};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -44,7 +44,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response
         return Trouble::needs(Role::Admin).page(&desk, &visitor);
     }
     match look(&visitor.api).await {
-        Ok(now) => Shell::new(&desk, &visitor, Section::Administration, "Systems")
+        Ok(now) => Shell::new(&desk, &visitor, &crate::admin::SECTION, "Systems")
             .page(&Overview { here: Tab::Overview, now }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -14,7 +14,7 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -81,7 +81,7 @@ fn password(fields: &Fields, name: &str) -> Option<Password> {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Administration, "People")
+    Shell::new(desk, visitor, &crate::admin::SECTION, "People")
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
@@ -127,7 +127,7 @@ pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: F
     let name = fields.text("name");
     if !ask::is_meant(&fields) {
         let question = format!("Remove {name}? Their sessions end at once.");
-        return ask::page(&desk, &visitor, Section::Administration, &question, "Remove", AT, &fields);
+        return ask::page(&desk, &visitor, &crate::admin::SECTION, &question, "Remove", AT, &fields);
     }
     match visitor.api.delete(&format!("/users/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),

@@ -11,7 +11,7 @@ use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::When;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::visitor::Visitor;
 
 const AT: &str = "/console/admin/sessions";
@@ -31,7 +31,7 @@ pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response
         Ok(found) => {
             let (sessions, mine) = (found.items, visitor.digest.clone());
             let content = Sessions { csrf: visitor.word.clone(), here: Tab::Sessions, sessions, mine };
-            Shell::new(&desk, &visitor, Section::Administration, "Sessions").page(&content)
+            Shell::new(&desk, &visitor, &crate::admin::SECTION, "Sessions").page(&content)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

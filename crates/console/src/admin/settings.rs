@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Tab;
 use crate::desk::Desk;
 use crate::parts::Prose;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::visitor::Visitor;
 
 /// The filters, as they are in the address.
@@ -52,7 +52,7 @@ pub(super) async fn list(
     match visitor.api.get::<SettingList>("/settings").await {
         Ok(found) => {
             let groups = grouped(found.items.into_iter().filter(|setting| filters.fits(setting)));
-            Shell::new(&desk, &visitor, Section::Administration, "Settings").page(&Settings {
+            Shell::new(&desk, &visitor, &crate::admin::SECTION, "Settings").page(&Settings {
                 here: Tab::Settings,
                 filters,
                 groups,

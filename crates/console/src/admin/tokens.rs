@@ -14,7 +14,7 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -65,7 +65,7 @@ impl Tokens {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Administration, "Tokens")
+    Shell::new(desk, visitor, &crate::admin::SECTION, "Tokens")
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
@@ -116,7 +116,7 @@ pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: F
     let name = fields.text("name");
     if !ask::is_meant(&fields) {
         let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
-        return ask::page(&desk, &visitor, Section::Administration, &question, "Delete", AT, &fields);
+        return ask::page(&desk, &visitor, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match visitor.api.delete(&format!("/tokens/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),

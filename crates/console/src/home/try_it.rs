@@ -17,7 +17,7 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::Icon;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -95,7 +95,7 @@ struct Try {
 
 pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     let offers = Offers::new(&desk, &visitor);
-    Shell::new(&desk, &visitor, Section::Home, "Try it").page(&Try { offers })
+    Shell::new(&desk, &visitor, &crate::home::SECTION, "Try it").page(&Try { offers })
 }
 
 pub(super) async fn start(

@@ -13,7 +13,7 @@ use crate::launch::image::title;
 use crate::launches::view::{stage, when};
 use crate::list::{Filtered, Place};
 use crate::parts::{Chip, Icon, Pager, Tone};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -61,7 +61,9 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&desk, &visitor, Section::Images, "Images").page(&List { filters, rows }),
+        Ok(rows) => {
+            Shell::new(&desk, &visitor, &crate::images::SECTION, "Images").page(&List { filters, rows })
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -13,7 +13,7 @@ use crate::launch::place::REGIONS;
 use crate::launches::view::{is_gone, login, machine, stage, when};
 use crate::list::Filtered;
 use crate::parts::Pager;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -64,7 +64,7 @@ pub(super) async fn list(
 ) -> Response {
     match filters.rows(&visitor).await {
         Ok(rows) => {
-            Shell::new(&desk, &visitor, Section::Inventory, "Inventory").page(&List { filters, rows })
+            Shell::new(&desk, &visitor, &crate::inventory::SECTION, "Inventory").page(&List { filters, rows })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -11,7 +11,6 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::list::Filtered;
 use crate::path;
-use crate::shell::Section;
 use crate::visitor::Visitor;
 
 pub(super) async fn terminate(
@@ -23,7 +22,15 @@ pub(super) async fn terminate(
     if !ask::is_meant(&fields) {
         let question = format!("Terminate {id}? What is on it is lost.");
         let place = Filters::AT;
-        return ask::page(&desk, &visitor, Section::Inventory, &question, "Terminate", place, &fields);
+        return ask::page(
+            &desk,
+            &visitor,
+            &crate::inventory::SECTION,
+            &question,
+            "Terminate",
+            place,
+            &fields,
+        );
     }
     let answer = visitor.api.delete(&format!("{LAUNCH}/inventory/{}", path::part(&id))).await;
     let back = format!("{}{}", Filters::AT, path::query([("text", id.as_str())]));

@@ -16,7 +16,7 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::parts::{Chip, Icon, Tone};
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -50,7 +50,7 @@ impl Accounts {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Launches, "Accounts")
+    Shell::new(desk, visitor, &crate::launches::SECTION, "Accounts")
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
@@ -115,7 +115,7 @@ pub(super) async fn delete(
 ) -> Response {
     if !ask::is_meant(&fields) {
         let question = format!("Forget the account {id}? Launches that still need it will fail.");
-        return ask::page(&desk, &visitor, Section::Launches, &question, "Forget it", AT, &fields);
+        return ask::page(&desk, &visitor, &crate::launches::SECTION, &question, "Forget it", AT, &fields);
     }
     match visitor.api.delete(&format!("{LAUNCH}/sources/{}", path::part(&id))).await {
         Ok(_) => Flash::good(format!("{id} is forgotten.")).at(AT),

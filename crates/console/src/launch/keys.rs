@@ -16,7 +16,7 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::list::Place;
 use crate::parts::{NEWEST_FIRST, Pager};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -55,7 +55,7 @@ impl Keys {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Launches, "Public keys")
+    Shell::new(desk, visitor, &crate::launches::SECTION, "Public keys")
 }
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor, Query(asked): Query<Asked>) -> Response {
@@ -109,7 +109,7 @@ pub(super) async fn delete(
 ) -> Response {
     if !ask::is_meant(&fields) {
         let question = "Forget this key? It is also deleted in the accounts to which launches uploaded it.";
-        return ask::page(&desk, &visitor, Section::Launches, question, "Forget it", AT, &fields);
+        return ask::page(&desk, &visitor, &crate::launches::SECTION, question, "Forget it", AT, &fields);
     }
     match visitor.api.delete(&format!("{LAUNCH}/pubkeys/{id}")).await {
         Ok(answer) => match answer.json::<Option<Warnings>>() {

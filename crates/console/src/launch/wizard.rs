@@ -13,7 +13,7 @@ use super::review::ReviewPage;
 use super::step::Step;
 use crate::desk::Hub;
 use crate::fields::Fields;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Flaw;
 use crate::visitor::Visitor;
 
@@ -94,7 +94,7 @@ impl Wizard {
             StatusCode::UNPROCESSABLE_ENTITY
         };
         let title = format!("{}: build and launch", self.step.title());
-        let shell = Shell::new(desk, visitor, Section::Launch, &title);
+        let shell = Shell::new(desk, visitor, &crate::launch::SECTION, &title);
         let (csrf, api) = (visitor.word.clone(), &visitor.api);
         let drawn = match self.step {
             Step::Image => ImagePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),

@@ -10,7 +10,6 @@ use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::path;
-use crate::shell::Section;
 use crate::visitor::Visitor;
 
 struct Wish {
@@ -56,7 +55,7 @@ pub(super) async fn act(
     if let Some((question, yes)) = wish.question
         && !ask::is_meant(&fields)
     {
-        return ask::page(&desk, &visitor, Section::Launches, question, yes, &back, &fields);
+        return ask::page(&desk, &visitor, &crate::launches::SECTION, question, yes, &back, &fields);
     }
     let terminates = verb == "cancel" && fields.text("terminate") == "yes";
     let query = if terminates { "?terminate=true" } else { "" };

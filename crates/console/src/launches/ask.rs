@@ -30,7 +30,7 @@ pub(crate) fn is_meant(fields: &Fields) -> bool {
 pub(crate) fn page(
     desk: &Hub,
     visitor: &Visitor,
-    section: Section,
+    section: &Section,
     question: &str,
     yes: &str,
     back: &str,

@@ -18,7 +18,7 @@ use crate::launch::step::Step;
 use crate::launch::wizard::Wizard;
 use crate::launch::{check, key, request};
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 
@@ -84,7 +84,7 @@ async fn draw(desk: &Hub, visitor: &Visitor, id: String, mut wizard: Wizard) -> 
     };
     match found.await {
         Ok((place, keys)) => {
-            let shell = Shell::new(desk, visitor, Section::Launches, "Where to launch it");
+            let shell = Shell::new(desk, visitor, &crate::launches::SECTION, "Where to launch it");
             shell.page_with(status, &Give { csrf: visitor.word.clone(), id, wizard, place, keys })
         }
         Err(trouble) => trouble.page(desk, visitor),

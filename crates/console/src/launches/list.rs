@@ -11,7 +11,7 @@ use crate::api::LAUNCH;
 use crate::desk::Desk;
 use crate::list::{Filtered, Place};
 use crate::parts::Pager;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -56,7 +56,9 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&desk, &visitor, Section::Launches, "Launches").page(&List { filters, rows }),
+        Ok(rows) => {
+            Shell::new(&desk, &visitor, &crate::launches::SECTION, "Launches").page(&List { filters, rows })
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

@@ -17,7 +17,7 @@ use crate::inventory::sheet;
 use crate::launch::field::sentence;
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -67,7 +67,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     match now(&visitor, &id).await {
         Ok(now) => {
             let title = format!("Launch {}", now.launch.reservation_id);
-            Shell::new(&desk, &visitor, Section::Launches, &title).page(&Show { now })
+            Shell::new(&desk, &visitor, &crate::launches::SECTION, &title).page(&Show { now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

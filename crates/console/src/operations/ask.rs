@@ -13,7 +13,7 @@ use super::why::{Action, possible};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -35,7 +35,7 @@ impl Ask {
     }
 
     fn page(&self, status: StatusCode, desk: &Hub, visitor: &Visitor) -> Response {
-        Shell::new(desk, visitor, Section::Operations, &self.title()).page_with(status, self)
+        Shell::new(desk, visitor, &crate::operations::SECTION, &self.title()).page_with(status, self)
     }
 }
 

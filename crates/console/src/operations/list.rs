@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::desk::Desk;
 use crate::list::Filtered;
 use crate::parts::{Chip, Icon, Pager, Prose, Resource, When};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
 
@@ -56,7 +56,7 @@ pub(super) async fn list(
         error: refused.as_ref().map(Trouble::line),
         filters,
     };
-    let shell = Shell::new(&desk, &visitor, Section::Operations, "Operations");
+    let shell = Shell::new(&desk, &visitor, &crate::operations::SECTION, "Operations");
     if refused.is_some() { shell.page_with(StatusCode::BAD_REQUEST, &list) } else { shell.page(&list) }
 }
 

@@ -17,7 +17,7 @@ use super::why::Why;
 use crate::desk::{Desk, Hub};
 use crate::live::{About as Watched, OpenPage, Picture, stream};
 use crate::parts::{Patches, appended};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -67,7 +67,7 @@ pub(super) async fn show(
     match draw(&desk, &visitor, &id, wanted).await {
         Ok(show) => {
             let title = format!("{} {}", show.workflow, show.id);
-            Shell::new(&desk, &visitor, Section::Operations, &title).page(&show)
+            Shell::new(&desk, &visitor, &crate::operations::SECTION, &title).page(&show)
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -14,7 +14,7 @@ use super::look::runtime;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -47,7 +47,7 @@ pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         Ok(draw(&visitor, &id, Uuid::new_v4().to_string(), form, None))
     };
     match drawn.await {
-        Ok(bind) => Shell::new(&desk, &visitor, Section::Runtimes, TITLE).page(&bind),
+        Ok(bind) => Shell::new(&desk, &visitor, &crate::runtimes::SECTION, TITLE).page(&bind),
         Err(trouble) => Trouble::page(trouble, &desk, &visitor),
     }
 }
@@ -75,11 +75,11 @@ pub(super) async fn bind(
 ) -> Response {
     match make(&visitor, &id, &fields).await {
         Ok(Ok(bound)) => {
-            let shell = Shell::new(&desk, &visitor, Section::Runtimes, "Credentials");
+            let shell = Shell::new(&desk, &visitor, &crate::runtimes::SECTION, "Credentials");
             shell.page_with(StatusCode::OK, &bound)
         }
         Ok(Err(again)) => {
-            let shell = Shell::new(&desk, &visitor, Section::Runtimes, TITLE);
+            let shell = Shell::new(&desk, &visitor, &crate::runtimes::SECTION, TITLE);
             shell.page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again)
         }
         Err(trouble) => trouble.page(&desk, &visitor),

@@ -14,7 +14,7 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -33,7 +33,7 @@ struct Change {
 
 impl Change {
     fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, Section::Runtimes, &format!("Update {}", self.name))
+        Shell::new(desk, visitor, &crate::runtimes::SECTION, &format!("Update {}", self.name))
     }
 }
 

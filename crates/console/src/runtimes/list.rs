@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::list::Filtered;
 use crate::parts::{Chip, OLDEST_FIRST, Pager, When, Words};
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -52,7 +52,9 @@ pub(super) async fn list(
     Query(filters): Query<Filters>,
 ) -> Response {
     match filters.rows(&visitor).await {
-        Ok(rows) => Shell::new(&desk, &visitor, Section::Runtimes, "Runtimes").page(&List { filters, rows }),
+        Ok(rows) => {
+            Shell::new(&desk, &visitor, &crate::runtimes::SECTION, "Runtimes").page(&List { filters, rows })
+        }
         Err(trouble) => trouble.page(&desk, &visitor),
     }
 }

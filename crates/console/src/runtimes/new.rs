@@ -13,7 +13,7 @@ use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -41,7 +41,7 @@ struct New {
 
 impl New {
     fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, Section::Runtimes, &format!("Create a runtime: {}", self.plan.name))
+        Shell::new(desk, visitor, &crate::runtimes::SECTION, &format!("Create a runtime: {}", self.plan.name))
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn choose(State(desk): State<Desk>, visitor: Visitor) -> Respon
     match Catalog::read(&visitor.api).await {
         Ok(catalog) => {
             let plans = catalog.offers().map(|(_, plan)| plan.clone()).collect();
-            Shell::new(&desk, &visitor, Section::Runtimes, "Create a runtime").page(&Choose { plans })
+            Shell::new(&desk, &visitor, &crate::runtimes::SECTION, "Create a runtime").page(&Choose { plans })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -9,7 +9,6 @@ use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::launches::ask;
 use crate::path;
-use crate::shell::Section;
 use crate::visitor::Visitor;
 
 /// What is asked, and what is said when it was done.
@@ -59,7 +58,7 @@ async fn remove(desk: &Hub, visitor: &Visitor, id: &str, fields: &Fields, remova
     let place = format!("/console/runtimes/{}", path::part(id));
     if !ask::is_meant(fields) {
         let Removal { question, yes, .. } = removal;
-        return ask::page(desk, visitor, Section::Runtimes, question, yes, &place, fields);
+        return ask::page(desk, visitor, &crate::runtimes::SECTION, question, yes, &place, fields);
     }
     let asked = async {
         let found = runtime(&visitor.api, id).await?;

@@ -15,7 +15,7 @@ use crate::flash::Flash;
 use crate::launches::ask;
 use crate::parts::Chip;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -77,7 +77,7 @@ impl Rescue {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Runtimes, "Step in")
+    Shell::new(desk, visitor, &crate::runtimes::SECTION, "Step in")
 }
 
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
@@ -104,7 +104,7 @@ pub(super) async fn rescue(
             }
             _ => ("Suspend this runtime for good? Its cluster is taken down.", "Suspend it"),
         };
-        return ask::page(&desk, &visitor, Section::Runtimes, question, yes, &place, &fields);
+        return ask::page(&desk, &visitor, &crate::runtimes::SECTION, question, yes, &place, &fields);
     }
     let reason = Reason { reason: fields.text("reason").to_owned() };
     let id = path::part(&id);

@@ -14,7 +14,7 @@ use crate::desk::Desk;
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Icon, Prose, When};
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -76,7 +76,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
         Ok(look) => {
             let now = Now::new(&visitor, look);
             let title = format!("Runtime {}", now.name().unwrap_or(&now.look.runtime.instance_id));
-            Shell::new(&desk, &visitor, Section::Runtimes, &title).page(&Show { now })
+            Shell::new(&desk, &visitor, &crate::runtimes::SECTION, &title).page(&Show { now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::desk::Desk;
 use crate::list::Filtered;
 use crate::parts::{OLDEST_FIRST, Pager, Words};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -56,7 +56,7 @@ pub(super) async fn list(
     visitor: Visitor,
     Query(filters): Query<Filters>,
 ) -> Response {
-    let shell = Shell::new(&desk, &visitor, Section::Serverless, "Serverless runtimes");
+    let shell = Shell::new(&desk, &visitor, &crate::serverless::SECTION, "Serverless runtimes");
     match filters.rows(&visitor).await {
         Ok(rows) => shell.page(&List { filters, rows }),
         Err(trouble) if is_closed(&trouble) => shell.page_with(trouble.status, &Closed { trouble }),

@@ -13,7 +13,7 @@ use super::{AT_ONCE, begun};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -97,7 +97,7 @@ impl New {
 }
 
 fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, Section::Serverless, "Create a serverless runtime")
+    Shell::new(desk, visitor, &crate::serverless::SECTION, "Create a serverless runtime")
 }
 
 pub(super) async fn form(State(desk): State<Desk>, visitor: Visitor) -> Response {

@@ -12,7 +12,7 @@ use crate::api::Api;
 use crate::desk::Desk;
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Prose, When};
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -71,7 +71,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
                 Some("delete") => "Deleting a serverless runtime",
                 _ => "Changing a serverless runtime",
             };
-            Shell::new(&desk, &visitor, Section::Serverless, title).page(&Page { id, title, now })
+            Shell::new(&desk, &visitor, &crate::serverless::SECTION, title).page(&Page { id, title, now })
         }
         Err(trouble) => trouble.page(&desk, &visitor),
     }

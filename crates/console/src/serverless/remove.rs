@@ -9,7 +9,6 @@ use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::see_other;
 use crate::launches::ask;
-use crate::shell::Section;
 use crate::visitor::Visitor;
 
 pub(super) async fn remove(
@@ -21,7 +20,7 @@ pub(super) async fn remove(
     let place = format!("/console/serverless/{id}");
     if !ask::is_meant(&fields) {
         let question = "Delete this serverless runtime? Its machines and their disks are lost for ever.";
-        return ask::page(&desk, &visitor, Section::Serverless, question, "Delete", &place, &fields);
+        return ask::page(&desk, &visitor, &crate::serverless::SECTION, question, "Delete", &place, &fields);
     }
     let at = format!("/serverless-runtimes/{id}");
     let asked = visitor.api.send(Method::DELETE, &at, &[AT_ONCE], None::<&()>).await;

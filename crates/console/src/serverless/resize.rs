@@ -14,7 +14,7 @@ use super::{AT_ONCE, begun};
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::see_other;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -43,7 +43,7 @@ impl Resize {
     }
 
     fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, Section::Serverless, &format!("Resize {}", self.name))
+        Shell::new(desk, visitor, &crate::serverless::SECTION, &format!("Resize {}", self.name))
     }
 
     fn is_good(&self) -> bool {

@@ -9,7 +9,7 @@ use engine::Role;
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::live::part;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -41,7 +41,7 @@ pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(id): P
     match find(&visitor.api, id).await {
         Ok(runtime) => {
             let name = super::name(&runtime);
-            let shell = Shell::new(&desk, &visitor, Section::Serverless, &name);
+            let shell = Shell::new(&desk, &visitor, &crate::serverless::SECTION, &name);
             let is_admin = visitor.is(Role::Admin);
             shell.page(&Show { csrf: visitor.word.clone(), id, name, now: Now { runtime }, is_admin })
         }

@@ -8,7 +8,7 @@ use axum::response::Response;
 use doors::wire::{Workflow, WorkflowList};
 
 use crate::desk::Desk;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::visitor::Visitor;
 
 #[derive(Template)]
@@ -19,7 +19,7 @@ struct List {
 
 pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
     match visitor.api.get::<WorkflowList>("/workflows").await {
-        Ok(found) => Shell::new(&desk, &visitor, Section::Workflows, "Workflows")
+        Ok(found) => Shell::new(&desk, &visitor, &crate::workflows::SECTION, "Workflows")
             .page(&List { workflows: found.items }),
         Err(trouble) => trouble.page(&desk, &visitor),
     }

@@ -14,7 +14,7 @@ use super::calls;
 use crate::desk::{Desk, Hub};
 use crate::parts::Icon;
 use crate::path;
-use crate::shell::{Section, Shell};
+use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -80,7 +80,7 @@ impl Row {
 
 impl Show {
     fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, Section::Workflows, &self.workflow.workflow)
+        Shell::new(desk, visitor, &crate::workflows::SECTION, &self.workflow.workflow)
     }
 }
 
