@@ -1,0 +1,44 @@
+//! What kinds of machines a region has.
+
+use cloud::{Architecture, CloudError, InstanceType, Place};
+
+use super::Aws;
+use super::form::Form;
+use super::xml::{Element, Unreadable};
+
+/// The most that AWS allows.
+const PAGE_SIZE: u32 = 100;
+
+pub(super) async fn instance_types(aws: &Aws, place: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+    let form = Form::new("DescribeInstanceTypes").with("MaxResults", PAGE_SIZE.to_string());
+    let mut types = Vec::new();
+    let read_page = |page: &Element| {
+        for item in page.items("instanceTypeSet") {
+            types.extend(read(item)?);
+        }
+        Ok(())
+    };
+    aws.pages(place, form, read_page).await?;
+    types.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(types)
+}
+
+/// `None` for a machine on which no image of ours can start, such as a Mac.
+fn read(item: &Element) -> Result<Option<InstanceType>, Unreadable> {
+    let mut known =
+        item.items("processorInfo/supportedArchitectures").filter_map(|item| architecture(item.text("")?));
+    let Some(architecture) = known.next() else { return Ok(None) };
+    let vcpus = item.number("vCpuInfo/defaultVCpus")?;
+    Ok(Some(InstanceType {
+        name: item.word("instanceType")?,
+        vcpus,
+        cores: item.maybe_number("vCpuInfo/defaultCores")?.unwrap_or(vcpus),
+        memory_mib: item.number("memoryInfo/sizeInMiB")?,
+        storage_gb: item.maybe_number("instanceStorageInfo/totalSizeInGB")?.unwrap_or_default(),
+        architecture,
+    }))
+}
+
+pub(super) fn architecture(text: &str) -> Option<Architecture> {
+    [Architecture::X86_64, Architecture::Arm64].into_iter().find(|known| known.as_str() == text)
+}

@@ -1,0 +1,178 @@
+//! One signed call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud::{Category, CloudError};
+use engine::Clock;
+use engine::secret::ExposeSecret;
+use http_client::{Answer, DriverError, client_builder};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, RequestBuilder, Url};
+use tracing::info;
+
+use super::endpoint::{Endpoint, Region};
+use super::error::told;
+use super::form::Form;
+use super::signature::{Moment, Request, Scope, authorization};
+use super::xml::{self, Element, Unreadable};
+use super::{Keys, Options, SYSTEM};
+
+/// A page of instance types has about one million; a far side without pages sends some ten.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// AWS closes a connection that was idle for longer.
+const IDLE_MAX: Duration = Duration::from_secs(20);
+const FORM: &str = "application/x-www-form-urlencoded; charset=utf-8";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Service {
+    Ec2,
+    Sts,
+}
+
+impl Service {
+    fn name(self) -> &'static str {
+        match self {
+            Service::Ec2 => "ec2",
+            Service::Sts => "sts",
+        }
+    }
+
+    fn version(self) -> &'static str {
+        match self {
+            Service::Ec2 => "2016-11-15",
+            Service::Sts => "2011-06-15",
+        }
+    }
+}
+
+/// Where a call goes, and which source it is for.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) service: Service,
+    pub(super) region: &'a Region,
+    pub(super) source: &'a str,
+}
+
+pub(super) struct Query {
+    client: Client,
+    pub(super) clock: Arc<dyn Clock>,
+    ec2: Endpoint,
+    sts: Endpoint,
+    pub(super) home: Region,
+}
+
+impl Query {
+    pub(super) fn new(options: &Options, clock: Arc<dyn Clock>) -> Result<Query, DriverError> {
+        let home = Region::parse(&options.home)
+            .map_err(|error| SYSTEM.refused(format!("its home region is none: {}", error.message)))?;
+        let client = SYSTEM.client(client_builder(options.timeout).pool_idle_timeout(IDLE_MAX))?;
+        let (ec2, sts) = (Endpoint::new(&options.ec2, &home)?, Endpoint::new(&options.sts, &home)?);
+        Ok(Query { client, clock, ec2, sts, home })
+    }
+
+    pub(super) async fn ask(
+        &self,
+        target: Target<'_>,
+        keys: &Keys,
+        form: &Form,
+    ) -> Result<Element, CloudError> {
+        let began = self.clock.now();
+        let answer = self.answer(target, keys, form).await;
+        let ms = self.clock.now().since(began).as_millis();
+        let (region, source) = (target.region.as_str(), target.source);
+        match &answer {
+            Ok(_) => info!(target: "aws", "{} in {region} for source {source}: done, {ms} ms", form.action),
+            Err(CloudError { category, code, .. }) => info!(
+                target: "aws",
+                "{} in {region} for source {source}: {} {code}, {ms} ms", form.action, category.as_str()
+            ),
+        }
+        answer
+    }
+
+    async fn answer(&self, target: Target<'_>, keys: &Keys, form: &Form) -> Result<Element, CloudError> {
+        let answer = read(self.request(target, keys, form)?).await?;
+        let text = std::str::from_utf8(&answer.body).map_err(|error| {
+            let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
+            Unreadable::Malformed(at)
+        });
+        if !answer.status.is_success() {
+            return Err(told(answer.status, text.unwrap_or_default(), wait(&answer)));
+        }
+        let element = xml::read(text?)?;
+        match element.name.strip_suffix("Response") {
+            Some(action) if action == form.action => Ok(element),
+            _ => Err(Unreadable::Part("the name of the answer").into()),
+        }
+    }
+
+    fn request(&self, target: Target<'_>, keys: &Keys, form: &Form) -> Result<RequestBuilder, CloudError> {
+        let Target { service, region, .. } = target;
+        let endpoint = match service {
+            Service::Ec2 => &self.ec2,
+            Service::Sts => &self.sts,
+        };
+        let url = endpoint.url(region)?;
+        let body = form.body(service.version());
+        let at = Moment::new(self.clock.now());
+        let host = host(&url);
+        let mut headers = vec![("content-type", FORM), ("host", &host), ("x-amz-date", at.as_str())];
+        if let Some(session) = &keys.session {
+            headers.push(("x-amz-security-token", session.expose_secret()));
+        }
+        let (path, query, body_bytes) = (url.path(), url.query().unwrap_or_default(), body.as_bytes());
+        let signed = Request { method: "POST", path, query, headers: &headers, body: body_bytes };
+        let scope = Scope { service: service.name(), region: region.as_str(), at: &at };
+        let authorization = hidden(&authorization(keys, &scope, &signed))?;
+        let request =
+            self.client.post(url.clone()).header(CONTENT_TYPE, FORM).header("x-amz-date", at.as_str());
+        let request = match &keys.session {
+            Some(session) => request.header("x-amz-security-token", hidden(session.expose_secret())?),
+            None => request,
+        };
+        Ok(request.header(AUTHORIZATION, authorization).body(body))
+    }
+}
+
+/// As the client writes it: the port only where it is not the usual one.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn hidden(text: &str) -> Result<HeaderValue, CloudError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        let message = "the credentials have characters that no header can carry";
+        CloudError::new(Category::Permission, "InvalidCredentials", message)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+async fn read(request: RequestBuilder) -> Result<Answer, CloudError> {
+    let mut response = request.send().await.map_err(no_answer)?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
+        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+            let message = format!("AWS sent an answer that is longer than {ANSWER_BYTES_MAX} bytes");
+            return Err(CloudError::new(Category::Upstream, "", message));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    let headers = std::mem::take(response.headers_mut());
+    Ok(Answer { system: SYSTEM, status: response.status(), headers, body })
+}
+
+fn no_answer(error: reqwest::Error) -> CloudError {
+    let category = if error.is_timeout() { Category::Timeout } else { Category::Network };
+    CloudError::new(category, "", SYSTEM.unreachable(error).to_string())
+}
+
+/// What the far side asked us to wait.
+fn wait(answer: &Answer) -> Option<Duration> {
+    match answer.throttled()? {
+        DriverError::Throttled { retry_after, .. } => Some(retry_after),
+        _ => None,
+    }
+}

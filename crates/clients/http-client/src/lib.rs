@@ -1,0 +1,15 @@
+//! What the clients of external systems share: connections, limits, errors, GraphQL and signatures.
+//!
+//! Every client can create a thing with an idempotency key, find it by the key and delete it by the key. That is how a
+//! step adopts its work after a crash, and how an undo finds it.
+
+mod answer;
+mod error;
+pub mod graphql;
+mod signature;
+mod trust;
+
+pub use answer::{ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, System, client_builder, is_loopback, shorten};
+pub use error::DriverError;
+pub use signature::signature;
+pub use trust::{http_client, trust};

@@ -1,0 +1,157 @@
+//! What can go wrong with OpenNebula, sorted by what the caller can do about it.
+
+use engine::Halt;
+use http_client::shorten;
+
+/// A call to OpenNebula that did not bring what was asked for.
+///
+/// The far side may have done the work all the same: `may_have_happened` tells.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NebulaError {
+    /// The far side understood and said no. `message` is its own text, in one line and not too long.
+    #[error("{service} refused: {message}")]
+    Refused { service: &'static str, kind: Refusal, message: String },
+    /// No connection, or one that broke.
+    #[error("{service} is not answering: {cause}")]
+    Unreachable { service: &'static str, cause: String, was_asked: bool },
+    /// Silence for too long, or no place among our own calls.
+    #[error("{service} did not answer in time: {cause}")]
+    TimedOut { service: &'static str, cause: String, was_asked: bool },
+    /// An answer came that nobody can use.
+    #[error("{service} is broken: {cause}")]
+    Broken { service: &'static str, cause: String },
+    /// The servers of the zone are choosing their leader.
+    #[error("{service} has no leader at the moment: {message}")]
+    Electing { service: &'static str, message: String },
+}
+
+/// Why the far side said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The user or the password is wrong.
+    Authentication,
+    /// The user has no right to do this.
+    Authorization,
+    /// There is no such object.
+    NotFound,
+    /// The object is in the wrong state, or cannot do this.
+    Action,
+    /// The call itself was not right.
+    Api,
+    Internal,
+    /// A new object cannot be made, for example because of a quota.
+    Allocate,
+    /// Somebody holds the object with a lock.
+    Locked,
+    /// A code that is in no list.
+    Other(i64),
+}
+
+/// Beside these words the number says nothing: elections are told as internal errors.
+const ELECTION: [&str; 3] = ["cluster in election mode", "no leader found", "zone disabled"];
+const REPLICATION: i64 = 0x1_0000;
+
+impl NebulaError {
+    /// The far side said no, and for this reason.
+    pub fn is(&self, refusal: Refusal) -> bool {
+        matches!(self, NebulaError::Refused { kind, .. } if *kind == refusal)
+    }
+
+    /// Trying again may help.
+    pub fn may_heal(&self) -> bool {
+        !matches!(self, NebulaError::Refused { .. })
+    }
+
+    /// The far side may have done the work, or may be doing it still.
+    pub fn may_have_happened(&self) -> bool {
+        match self {
+            NebulaError::Refused { .. } | NebulaError::Electing { .. } => false,
+            NebulaError::Unreachable { was_asked, .. } | NebulaError::TimedOut { was_asked, .. } => {
+                *was_asked
+            }
+            NebulaError::Broken { .. } => true,
+        }
+    }
+
+    /// From the words and the number of `oned`.
+    pub(super) fn told(service: &'static str, code: i64, message: &str) -> NebulaError {
+        let kind = match code {
+            0x0100 => Refusal::Authentication,
+            0x0200 => Refusal::Authorization,
+            0x0400 => Refusal::NotFound,
+            0x0800 => Refusal::Action,
+            0x1000 => Refusal::Api,
+            0x2000 => Refusal::Internal,
+            0x4000 => Refusal::Allocate,
+            0x8000 => Refusal::Locked,
+            REPLICATION => return NebulaError::Electing { service, message: shorten(message) },
+            other => Refusal::Other(other),
+        };
+        NebulaError::refused(service, kind, message)
+    }
+
+    pub(super) fn refused(service: &'static str, kind: Refusal, message: &str) -> NebulaError {
+        let lower = message.to_lowercase();
+        let message = shorten(message);
+        let trouble = matches!(kind, Refusal::Internal | Refusal::Other(_));
+        if trouble && ELECTION.iter().any(|words| lower.contains(words)) {
+            return NebulaError::Electing { service, message };
+        }
+        NebulaError::Refused { service, kind, message }
+    }
+
+    pub(super) fn broken(service: &'static str, cause: impl Into<String>) -> NebulaError {
+        NebulaError::Broken { service, cause: cause.into() }
+    }
+}
+
+impl From<NebulaError> for Halt {
+    fn from(error: NebulaError) -> Halt {
+        let cause = error.to_string().into();
+        if error.may_heal() { Halt::Retry { after: None, cause } } else { Halt::Fail { cause } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_refusal_is_final() {
+        let no = NebulaError::told("oned", 1024, "[one.vm.info] Error getting virtual machine [7].");
+        assert!(no.is(Refusal::NotFound) && !no.may_heal());
+        let words = "oned refused: [one.vm.info] Error getting virtual machine [7].";
+        assert_eq!(Halt::from(no), Halt::Fail { cause: words.into() });
+        let service = "oneflow";
+        let broken = NebulaError::Broken { service, cause: "status 502".into() };
+        let words = "oneflow is broken: status 502";
+        assert_eq!(Halt::from(broken), Halt::Retry { after: None, cause: words.into() });
+    }
+
+    #[test]
+    fn an_election_is_no_refusal() {
+        for (code, words) in [
+            (8192, "[one.vm.info] oned cluster in election mode, cannot process the call"),
+            (8192, "Cannot process request, no leader found"),
+            (8192, "[one.document.info] Zone disabled"),
+            (0x1_0000, "replication"),
+        ] {
+            let error = NebulaError::told("oned", code, words);
+            assert!(matches!(error, NebulaError::Electing { .. }), "{error:?}");
+            assert!(error.may_heal());
+        }
+    }
+
+    #[test]
+    fn a_name_with_the_words_of_an_election_changes_nothing() {
+        let error = NebulaError::told("oned", 1024, "Error getting document \"no leader found\".");
+        assert!(error.is(Refusal::NotFound), "{error:?}");
+    }
+
+    #[test]
+    fn words_of_the_far_side_fit_into_a_line() {
+        let error = NebulaError::told("oned", 4096, &format!("a\nb\u{1b}[0m{}", "x".repeat(9000)));
+        let NebulaError::Refused { message, kind: Refusal::Api, .. } = error else { panic!("{error:?}") };
+        assert!(message.starts_with("a b [0m") && message.chars().count() <= 500, "{message}");
+    }
+}
