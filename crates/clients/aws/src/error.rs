@@ -9,7 +9,7 @@ use cloud::{Category, CloudError};
 use http_client::shorten;
 use reqwest::StatusCode;
 
-use super::xml;
+use super::xml::{self, Parts as _};
 
 const CODE_CHARS_MAX: usize = 100;
 

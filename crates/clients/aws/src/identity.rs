@@ -4,6 +4,7 @@ use cloud::{CloudError, Identity, Place};
 
 use super::Aws;
 use super::form::Form;
+use super::xml::Parts as _;
 
 pub(super) async fn identity(aws: &Aws, place: &Place<'_>) -> Result<Identity, CloudError> {
     let answer = aws.sts(place, &Form::new("GetCallerIdentity")).await?;

@@ -5,6 +5,7 @@ use cloud::{Category, CloudError, Image, Place};
 use super::Aws;
 use super::form::Form;
 use super::instance_types::architecture;
+use super::xml::Parts as _;
 
 /// Every code about an image begins like this.
 pub(super) const BAD_IMAGE: &str = "InvalidAMIID.";

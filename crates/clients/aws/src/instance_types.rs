@@ -4,7 +4,7 @@ use cloud::{Architecture, CloudError, InstanceType, Place};
 
 use super::Aws;
 use super::form::Form;
-use super::xml::{Element, Unreadable};
+use super::xml::{Element, Parts as _, Unreadable};
 
 /// The most that AWS allows.
 const PAGE_SIZE: u32 = 100;

@@ -4,7 +4,7 @@ use cloud::{CloudError, Instance, InstanceState, MARK_TAG, Place};
 use http_client::shorten;
 
 use super::form::Form;
-use super::xml::{Element, Unreadable};
+use super::xml::{Element, Parts as _, Unreadable};
 use super::{Aws, Category};
 
 /// Far below what AWS allows, and few enough for one answer.

@@ -7,7 +7,7 @@ use cloud::{Category, CloudError, CloudKey, Fingerprints, KeyMaterial, MARK_TAG,
 
 use super::Aws;
 use super::form::Form;
-use super::xml::{Element, Unreadable};
+use super::xml::{Element, Parts as _, Unreadable};
 
 /// The tag by which the hosted service knows the key pairs that it uploaded.
 const KEY_TAG: &str = "rh-kid";

@@ -35,7 +35,7 @@ use self::endpoint::Region;
 use self::form::Form;
 use self::query::{Query, Service, Target};
 use self::sessions::Sessions;
-use self::xml::{Element, Unreadable};
+use self::xml::{Element, Parts as _, Unreadable};
 
 const SYSTEM: System = System("aws");
 /// A list that has not ended after so many pages goes round in circles.

@@ -7,6 +7,7 @@ use cloud::{Category, CloudError, Created, MARK_TAG, Order, Place};
 use super::form::Form;
 use super::images::BAD_IMAGE;
 use super::instances::read_instances;
+use super::xml::Parts as _;
 use super::{Aws, Unreadable};
 
 /// AWS takes no longer one, and no other characters.

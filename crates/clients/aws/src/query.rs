@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud::{Category, CloudError};
 use engine::Clock;
 use engine::secret::ExposeSecret;
-use http_client::{Answer, DriverError, client_builder};
+use http_client::{Answer, DriverError, NoAnswer, client_builder};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Url};
 use tracing::info;
@@ -92,10 +92,11 @@ impl Query {
     }
 
     async fn answer(&self, target: Target<'_>, keys: &Keys, form: &Form) -> Result<Element, CloudError> {
-        let answer = read(self.request(target, keys, form)?).await?;
+        let request = self.request(target, keys, form)?;
+        let answer = Answer::within(ANSWER_BYTES_MAX, SYSTEM, request).await.map_err(no_answer)?;
         let text = std::str::from_utf8(&answer.body).map_err(|error| {
             let at = u64::try_from(error.valid_up_to()).unwrap_or(u64::MAX);
-            Unreadable::Malformed(at)
+            Unreadable::from(::xml::XmlError::Malformed(at))
         });
         if !answer.status.is_success() {
             return Err(told(answer.status, text.unwrap_or_default(), wait(&answer)));
@@ -150,23 +151,17 @@ fn hidden(text: &str) -> Result<HeaderValue, CloudError> {
     Ok(value)
 }
 
-async fn read(request: RequestBuilder) -> Result<Answer, CloudError> {
-    let mut response = request.send().await.map_err(no_answer)?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(no_answer)? {
-        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-            let message = format!("AWS sent an answer that is longer than {ANSWER_BYTES_MAX} bytes");
-            return Err(CloudError::new(Category::Upstream, "", message));
+fn no_answer(error: NoAnswer) -> CloudError {
+    match error {
+        NoAnswer::Lost(error) => {
+            let category = if error.is_timeout() { Category::Timeout } else { Category::Network };
+            CloudError::new(category, "", SYSTEM.unreachable(error).to_string())
         }
-        body.extend_from_slice(&chunk);
+        NoAnswer::TooLong { bytes_max } => {
+            let message = format!("AWS sent an answer that is longer than {bytes_max} bytes");
+            CloudError::new(Category::Upstream, "", message)
+        }
     }
-    let headers = std::mem::take(response.headers_mut());
-    Ok(Answer { system: SYSTEM, status: response.status(), headers, body })
-}
-
-fn no_answer(error: reqwest::Error) -> CloudError {
-    let category = if error.is_timeout() { Category::Timeout } else { Category::Network };
-    CloudError::new(category, "", SYSTEM.unreachable(error).to_string())
 }
 
 /// What the far side asked us to wait.

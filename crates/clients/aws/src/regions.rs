@@ -4,6 +4,7 @@ use cloud::{CloudError, Place};
 
 use super::Aws;
 use super::form::Form;
+use super::xml::Parts as _;
 
 pub(super) async fn regions(aws: &Aws, place: &Place<'_>) -> Result<Vec<String>, CloudError> {
     let answer = aws.ec2(place, &Form::new("DescribeRegions")).await?;

@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::form::Form;
 use super::query::{Query, Service, Target};
-use super::xml::{Element, Unreadable};
+use super::xml::{Element, Parts as _, Unreadable};
 use super::{Keys, Options};
 
 /// A session must still be good when a long call arrives.

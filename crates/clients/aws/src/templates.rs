@@ -4,7 +4,7 @@ use cloud::{CloudError, Page, Place, Template, Templates};
 
 use super::Aws;
 use super::form::Form;
-use super::xml::Unreadable;
+use super::xml::{Parts as _, Unreadable};
 
 /// The most that AWS allows.
 const PAGE_SIZE_MAX: u32 = 200;

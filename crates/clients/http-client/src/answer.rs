@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, Url, redirect};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url, redirect};
 
 use crate::error::DriverError;
 use crate::trust::http_client;
@@ -83,6 +83,25 @@ pub fn client_builder(timeout: Duration) -> ClientBuilder {
         .no_proxy()
 }
 
+/// Why there is no whole answer.
+#[derive(Debug)]
+pub enum NoAnswer {
+    Lost(reqwest::Error),
+    TooLong { bytes_max: usize },
+}
+
+/// Reads a whole body, and no more than `bytes_max` of it.
+pub async fn read_body(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, NoAnswer> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(NoAnswer::Lost)? {
+        if body.len() + chunk.len() > bytes_max {
+            return Err(NoAnswer::TooLong { bytes_max });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
 /// A whole answer. It is not yet known to be a good one.
 pub struct Answer {
     pub system: System,
@@ -93,14 +112,22 @@ pub struct Answer {
 
 impl Answer {
     pub async fn to(system: System, request: RequestBuilder) -> Result<Answer, DriverError> {
-        let mut response = request.send().await.map_err(|error| system.unreachable(error))?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| system.unreachable(error))? {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(system.broken(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")));
+        Answer::within(ANSWER_BYTES_MAX, system, request).await.map_err(|error| match error {
+            NoAnswer::Lost(error) => system.unreachable(error),
+            NoAnswer::TooLong { bytes_max } => {
+                system.broken(format!("the answer is longer than {bytes_max} bytes"))
             }
-            body.extend_from_slice(&chunk);
-        }
+        })
+    }
+
+    /// For clients that sort lost answers in their own way.
+    pub async fn within(
+        bytes_max: usize,
+        system: System,
+        request: RequestBuilder,
+    ) -> Result<Answer, NoAnswer> {
+        let mut response = request.send().await.map_err(NoAnswer::Lost)?;
+        let body = read_body(&mut response, bytes_max).await?;
         let headers = std::mem::take(response.headers_mut());
         Ok(Answer { system, status: response.status(), headers, body })
     }

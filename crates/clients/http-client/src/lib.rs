@@ -9,7 +9,10 @@ pub mod graphql;
 mod signature;
 mod trust;
 
-pub use answer::{ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, System, client_builder, is_loopback, shorten};
+pub use answer::{
+    ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, NoAnswer, System, client_builder, is_loopback, read_body,
+    shorten,
+};
 pub use error::DriverError;
 pub use signature::signature;
 pub use trust::{http_client, trust};

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use engine::Timestamp;
-use http_client::{ANSWER_BYTES_MAX, Answer, DriverError};
+use http_client::{ANSWER_BYTES_MAX, Answer, DriverError, NoAnswer};
 use identity::{CallerIdentity, Service, complaint};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -152,17 +152,12 @@ impl ImageBuilder {
 
 /// Waits for a whole answer, within the limits.
 async fn ask(request: RequestBuilder) -> Result<Answer, BuilderError> {
-    let mut response = request.send().await.map_err(lost)?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(lost)? {
-        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-            let cause = format!("the answer is longer than {ANSWER_BYTES_MAX} bytes");
-            return Err(BuilderError::Broken { cause });
+    Answer::within(ANSWER_BYTES_MAX, SYSTEM, request).await.map_err(|error| match error {
+        NoAnswer::Lost(error) => lost(error),
+        NoAnswer::TooLong { bytes_max } => {
+            BuilderError::broken(format!("the answer is longer than {bytes_max} bytes"))
         }
-        body.extend_from_slice(&chunk);
-    }
-    let headers = std::mem::take(response.headers_mut());
-    Ok(Answer { system: SYSTEM, status: response.status(), headers, body })
+    })
 }
 
 fn lost(error: reqwest::Error) -> BuilderError {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use http_client::{DriverError, System, client_builder};
+use http_client::{DriverError, NoAnswer, System, client_builder, read_body};
 use reqwest::header::CONNECTION;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::sync::Semaphore;
@@ -110,14 +110,12 @@ impl Connections {
             },
         };
         let mut response = sent.map_err(|error| self.failed(error))?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(error))? {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                let cause = format!("the answer is longer than {ANSWER_BYTES_MAX} bytes");
-                return Err(NebulaError::broken(self.system.0, cause));
+        let body = read_body(&mut response, ANSWER_BYTES_MAX).await.map_err(|error| match error {
+            NoAnswer::Lost(error) => self.failed(error),
+            NoAnswer::TooLong { bytes_max } => {
+                NebulaError::broken(self.system.0, format!("the answer is longer than {bytes_max} bytes"))
             }
-            body.extend_from_slice(&chunk);
-        }
+        })?;
         Ok(Reply { status: response.status(), body })
     }
 

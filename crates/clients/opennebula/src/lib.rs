@@ -10,7 +10,6 @@ mod error;
 mod oned;
 mod oneflow;
 mod template;
-mod xml;
 mod xmlrpc;
 
 use std::fmt;
@@ -30,6 +29,9 @@ pub use self::template::{Attribute, AttributeName, BadName, Template, Text, Unfi
 use self::connections::Clients;
 use self::oned::Oned;
 use self::oneflow::OneFlow;
+
+/// A page of machines has some ten thousand elements. Names of attributes come from users.
+const LIMITS: xml::Limits = xml::Limits { elements: 400_000, name_bytes: 256 };
 
 /// Where OpenNebula is and how much of it we may use.
 #[derive(Debug, Clone)]

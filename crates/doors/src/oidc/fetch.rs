@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use drivers::{NoAnswer, is_loopback, read_body};
 use engine::secret::{ExposeSecret, SecretString};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, RequestBuilder, Response, Url, redirect};
@@ -134,14 +135,10 @@ impl Issuer {
     }
 
     async fn read(&self, mut response: Response) -> Result<Vec<u8>, String> {
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| self.lost(error))? {
-            if body.len() + chunk.len() > ANSWER_BYTES_MAX {
-                return Err(format!("its answer is longer than {ANSWER_BYTES_MAX} bytes"));
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(body)
+        read_body(&mut response, ANSWER_BYTES_MAX).await.map_err(|error| match error {
+            NoAnswer::Lost(error) => self.lost(error),
+            NoAnswer::TooLong { bytes_max } => format!("its answer is longer than {bytes_max} bytes"),
+        })
     }
 
     fn lost(&self, error: reqwest::Error) -> String {
@@ -166,11 +163,6 @@ fn safe_url(text: &str) -> Result<Url, &'static str> {
         "http" if is_loopback(&url) => Ok(url),
         _ => Err("it must begin with https, except on this machine"),
     }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use http_client::{DriverError, System, shorten};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{StatusCode, Url};
 use tracing::{debug, info};
+use xml::Element;
 
 use super::super::connections::{Clients, Connections, Repeat, Reply};
-use super::super::xml::{Element, read};
 use super::super::xmlrpc::{Outcome, Param, Value, decode, encode};
-use super::super::{Credentials, NebulaError, Refusal};
+use super::super::{Credentials, LIMITS, NebulaError, Refusal};
 use super::ONED;
 
 /// The server knows no such method.
@@ -134,7 +134,7 @@ fn object(method: Method, value: Value) -> Result<Element, NebulaError> {
         let cause = format!("{} did not answer with an object", method.name);
         return Err(NebulaError::broken(ONED, cause));
     };
-    read(&text).map_err(|why| {
+    xml::read(&text, LIMITS).map_err(|why| {
         NebulaError::broken(ONED, format!("the object of {} is not right: {why}", method.name))
     })
 }

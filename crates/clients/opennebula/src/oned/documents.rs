@@ -1,7 +1,8 @@
 //! Documents: small objects that OpenNebula keeps for others. A runtime is one of them.
 
+use xml::Element;
+
 use super::super::template::Template;
-use super::super::xml::Element;
 use super::super::xmlrpc::{Param, Value};
 use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
 use super::ONED;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use xml::Element;
+
 use super::super::template::Template;
-use super::super::xml::Element;
 use super::super::xmlrpc::Param;
 use super::super::{Credentials, NebulaError, OpenNebula, Refusal};
 use super::ONED;

@@ -1,8 +1,9 @@
 //! What all objects of `oned` have in common: an element with an id, a name and owners.
 
+use xml::Element;
+
 use super::super::NebulaError;
 use super::super::template::Template;
-use super::super::xml::Element;
 use super::ONED;
 
 /// An element that must have the name.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use engine::secret::SecretString;
+use xml::Element;
 
-use super::super::xml::Element;
 use super::super::xmlrpc::{Param, Value};
 use super::super::{Credentials, NebulaError, OpenNebula};
 use super::ONED;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::xml::carries;
+use xml::carries;
 
 /// A value. Who wrote it decides what the far side may do with it.
 #[derive(Clone, PartialEq, Eq)]

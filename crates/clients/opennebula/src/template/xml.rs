@@ -1,6 +1,7 @@
 //! The XML form of a template, in which nothing can be mistaken for anything else.
 
-use super::super::xml::{Element, escape};
+use xml::{Element, escape};
+
 use super::text::unwritable;
 use super::{Attribute, AttributeName, Template, Text, Unwritable, Vector};
 

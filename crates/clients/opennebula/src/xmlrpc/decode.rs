@@ -1,6 +1,8 @@
 //! An answer.
 
-use super::super::xml::{Element, XmlError, read};
+use xml::{Element, XmlError};
+
+use super::super::LIMITS;
 
 /// A value. Structures and dates are read over: nothing that we ask for has them.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +41,7 @@ pub(crate) enum NoAnswer {
 
 /// Reads by position and ignores what comes after what is known: older servers say less, newer ones more.
 pub(crate) fn decode(text: &str) -> Result<Outcome, NoAnswer> {
-    let answer = read(text)?;
+    let answer = xml::read(text, LIMITS)?;
     if answer.name != "methodResponse" {
         return Err(NoAnswer::Shape("there is no methodResponse"));
     }

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use xml::{carries, escape};
+
 use super::super::template::Unfit;
-use super::super::xml::{carries, escape};
 
 /// A parameter after the session.
 #[derive(Clone, Copy)]
