@@ -9,6 +9,7 @@
 //! This crate knows no HTTP, no SQL, no cloud and no clock of its own: the store and the clock come in by trait.
 
 mod access;
+mod attempt;
 mod budget;
 mod clock;
 mod engine;
@@ -36,6 +37,7 @@ mod worker;
 mod workflow;
 
 pub use access::{AccessStore, AdminChange, AuditRow, Role, TokenRow};
+pub use attempt::{Attempt, Calls, LoseCalls, LostCall, UnknownCall};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{

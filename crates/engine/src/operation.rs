@@ -1,10 +1,12 @@
 //! What a step holds in its hands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::attempt::LoseCalls;
 use crate::clock::Clock;
 use crate::event::{Body, Changes, Event};
 use crate::feed::Feed;
@@ -38,6 +40,9 @@ pub(crate) struct Book {
     pub(crate) hold: Hold,
     /// What steps learned since the last event.
     pub(crate) pending: Changes,
+    /// Attempts whose call is still to be made in this pass.
+    pub(crate) announced: BTreeSet<&'static str>,
+    pub(crate) lose_calls: Option<LoseCalls>,
     /// What the resource looks like now, until that is saved.
     pub(crate) portrait: Option<(String, Portrait)>,
     /// What it looked like when it was last saved, as far as this node knows.
@@ -103,8 +108,8 @@ impl<W: Workflow> Operation<W> {
         }
     }
 
-    /// Saves facts and state now. Costs a commit, and nothing when there is nothing new. For a step that must
-    /// leave a trace before it makes a call which the far side cannot recognise a second time.
+    /// Saves facts and state now. Costs a commit, and nothing when there is nothing new. A call that may not
+    /// be repeated blindly is an [`attempt`](Self::attempt), which saves by itself.
     pub async fn save(&mut self) -> Result<(), Halt> {
         self.collect();
         if self.book.pending.is_empty() {
@@ -183,8 +188,7 @@ impl<W: Workflow> Operation<W> {
     pub fn skipped(&self) -> Vec<String> {
         let Book { memory, pending, .. } = &self.book;
         let names = memory.skipped.keys().chain(pending.skipped.keys());
-        let names: std::collections::BTreeSet<&String> =
-            names.filter(|name| !pending.done.contains(*name)).collect();
+        let names: BTreeSet<&String> = names.filter(|name| !pending.done.contains(*name)).collect();
         names.into_iter().cloned().collect()
     }
 
@@ -217,6 +221,7 @@ impl<W: Workflow> Operation<W> {
     /// Forgets what a pass put together.
     pub(crate) fn begin_pass(&mut self) {
         self.input = W::Input::default();
+        self.book.announced.clear();
     }
 }
 

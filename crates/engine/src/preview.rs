@@ -1,5 +1,6 @@
 //! A dry run: every step shows what it would do, and nothing is sent or kept.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -58,6 +59,8 @@ impl<W: Workflow> Plan<W> {
                 seq: 0,
                 hold: Hold { id, node: NodeId(id.0), epoch: 0 },
                 pending: Changes::default(),
+                announced: BTreeSet::new(),
+                lose_calls: None,
                 portrait: None,
                 portrayed: None,
                 unknown: None,

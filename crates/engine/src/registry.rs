@@ -1,6 +1,6 @@
 //! Every workflow this release knows, with its types put away so that one worker runs them all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,6 +169,8 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             seq: claimed.seq,
             hold: Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch },
             pending: crate::event::Changes::default(),
+            announced: BTreeSet::new(),
+            lose_calls: None,
             portrait: None,
             portrayed: None,
             unknown,

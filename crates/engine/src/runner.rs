@@ -134,6 +134,7 @@ impl<W: Workflow> Course<'_, W> {
     /// Undo in reverse order for every step that ever started.
     async fn unwind(&mut self) -> Result<Flow, Halt> {
         let plan = self.plan;
+        self.op.book.announced.clear();
         for planned in plan.steps.iter().rev() {
             let name = planned.step.name();
             let memory = &self.op.book.memory;

@@ -4,6 +4,7 @@
 
 mod answers;
 mod api;
+mod attempts;
 mod clocks;
 mod ownership;
 mod parting;

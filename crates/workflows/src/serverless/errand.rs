@@ -96,8 +96,6 @@ pub async fn accept(engine: &Engine, request: &Request<'_>) -> Result<Accepted, 
 #[derive(Debug, Default)]
 pub struct Input {
     credentials: Option<Credentials>,
-    /// The document was made in this pass, so nothing can stand for it yet.
-    pub(super) document_is_new: bool,
     /// A login for the machines of this runtime.
     pub(super) login: Option<SecretString>,
 }

@@ -7,7 +7,7 @@ use drivers::cloud::{CloudError, Instance};
 use engine::Timestamp;
 use engine::prelude::*;
 
-use super::launch_instances::{CALL, track};
+use super::launch_instances::{track, until_all_shown};
 use super::order::mark;
 use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
@@ -167,9 +167,7 @@ impl Step<Launch> for FetchAddresses {
             return wait(pause, format!("{known} of {} instances have an address", all.len()));
         }
         let trouble = self.clear(op, &reach, surplus, is_late).await?;
-        if CALL.made(op)?.is_some_and(|made| made.is_doubled) {
-            CALL.shows(op, &self.launches.settings)?;
-        }
+        until_all_shown(op, &self.launches.settings)?;
         FetchAddresses::conclude(op, trouble)
     }
 }

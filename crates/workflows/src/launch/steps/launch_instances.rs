@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use drivers::cloud::{Category, CloudError, Created, Instance, MARK_TAG, Order};
+use engine::Calls;
 use engine::prelude::*;
 
-use super::call::Call;
 use super::order::{self, mark};
 use super::reach::{Reach, parameters, reach};
-use super::report::{healed, later, refuse, stop};
+use super::report::{healed, later, refuse, settle, stop};
 use super::surplus;
 use crate::launch::Launch;
 use crate::launch::settings::{LaunchSettings, Launches};
@@ -21,7 +21,7 @@ pub(in crate::launch) struct LaunchInstances {
 }
 
 const NAME: &str = LAUNCH_INSTANCES.name;
-pub(super) const CALL: Call = Call("launch_instances.called");
+const CALL: &str = "launch_instances.called";
 /// So often a key pair may vanish between its upload and the launch.
 const KEYS_MAX: u32 = 3;
 
@@ -66,7 +66,7 @@ impl LaunchInstances {
             let looked = Looked(ids);
             let is_same = op.recall::<Looked>()?.as_ref() == Some(&looked);
             op.remember(&looked)?;
-            CALL.settles_soon(op, settings, settings.instance_poll)?;
+            op.attempt(CALL).settle(settings.settle, |_| settings.instance_poll)?;
             if found.is_empty() {
                 return Ok(false);
             }
@@ -86,11 +86,10 @@ impl LaunchInstances {
     async fn create(&self, op: &mut Operation<Launch>, reach: &Reach, order: &Order) -> Outcome {
         let generation = generation(op)?;
         let token = op.token(&format!("instances-{generation}"));
-        CALL.begins(op)?;
-        op.save().await?;
-        match reach.provider.create(&reach.place(), order, &token).await {
+        let place = reach.place();
+        let call = reach.provider.create(&place, order, &token);
+        match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
             Ok(Created { reservation, instances }) => {
-                CALL.succeeded(op)?;
                 if instances.is_empty() {
                     let message = "the cloud says that it made nothing";
                     return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
@@ -99,10 +98,7 @@ impl LaunchInstances {
                 track(op, instances);
                 done()
             }
-            Err(error) => {
-                CALL.failed(op, error.may_have_happened())?;
-                self.failed(op, reach, error).await
-            }
+            Err(error) => self.failed(op, reach, error).await,
         }
     }
 
@@ -182,6 +178,22 @@ fn generation(op: &Operation<Launch>) -> Result<u32, Halt> {
     Ok(op.recall::<Generation>()?.map_or(0, |Generation(number)| number))
 }
 
+/// Waits until the cloud shows everything that calls have made, where it may have carried out two of them.
+pub(super) fn until_all_shown(op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
+    match op.calls(CALL)?.filter(|calls| calls.is_doubled) {
+        Some(calls) => until_shown(op, &calls, settings),
+        None => Ok(()),
+    }
+}
+
+fn until_shown(op: &Operation<Launch>, calls: &Calls, settings: &LaunchSettings) -> Result<(), Halt> {
+    let after = calls.last.plus(settings.settle).since(op.now());
+    if after.is_zero() {
+        return Ok(());
+    }
+    wait(after, "what was made may not be visible yet").map(drop)
+}
+
 /// Takes over what was seen; what did not change keeps the time at which it was seen first.
 pub(super) fn track(op: &mut Operation<Launch>, seen: Vec<Instance>) {
     let now = op.now();
@@ -227,8 +239,8 @@ impl Step<Launch> for LaunchInstances {
             return Err(refuse(op, error));
         }
         let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
-        if CALL.is_open(op)? && self.adopt(op, &reach).await? {
-            CALL.succeeded(op)?;
+        if op.attempt(CALL).unknown()?.is_some() && self.adopt(op, &reach).await? {
+            op.attempt(CALL).adopt()?;
             return done();
         }
         self.create(op, &reach, &order).await
@@ -236,7 +248,7 @@ impl Step<Launch> for LaunchInstances {
 
     /// Goes on until none is left alive for sure.
     async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
-        if CALL.made(op)?.is_none() {
+        if op.calls(CALL)?.is_none() {
             return done();
         }
         match self.take_back(op).await {
@@ -246,9 +258,9 @@ impl Step<Launch> for LaunchInstances {
                 if alive > 0 {
                     return wait(settings.instance_poll, format!("{alive} instances are being terminated"));
                 }
-                CALL.settles(op, settings)?;
-                if is_hidden {
-                    CALL.shows(op, settings)?;
+                settle(op, CALL, settings)?;
+                if is_hidden && let Some(calls) = op.calls(CALL)? {
+                    until_shown(op, &calls, settings)?;
                 }
             }
             Err(error) => {

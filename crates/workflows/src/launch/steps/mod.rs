@@ -1,7 +1,6 @@
 //! The steps of a launch, one file each, and what they share.
 
 mod build_image;
-mod call;
 mod caller;
 mod check_account;
 mod check_permissions;

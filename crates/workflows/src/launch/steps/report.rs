@@ -179,6 +179,15 @@ pub(super) fn healed(op: &mut Operation<Launch>, step: &str) -> Result<(), Halt>
     }
 }
 
+/// Waits while a call whose answer was lost may still be carried out.
+pub(super) fn settle(
+    op: &mut Operation<Launch>,
+    call: &'static str,
+    settings: &LaunchSettings,
+) -> Result<(), Halt> {
+    op.attempt(call).settle(settings.settle, |_| Duration::MAX)
+}
+
 /// For calls that only look: a few tries, then whoever asked is told.
 pub(super) fn brisk(settings: &LaunchSettings) -> RetryPolicy {
     let first = settings.retry_first;

@@ -3,14 +3,14 @@
 
 use drivers::identity::CallerIdentity;
 use drivers::image_builder::{BuilderError, ImageBuilder};
+use engine::Calls;
 use engine::prelude::*;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::call::{Call, Made};
 use super::caller::caller;
 use super::order::mark;
-use super::report::{refuse, steady, stop_build};
+use super::report::{refuse, settle, steady, stop_build};
 use crate::launch::Launch;
 use crate::launch::params::{Build, ImageChoice};
 use crate::launch::profile::OnLaunchFailure;
@@ -22,7 +22,7 @@ pub(in crate::launch) struct SubmitBuild {
     launches: Arc<Launches>,
 }
 
-const CALL: Call = Call("submit_build.called");
+const CALL: &str = "submit_build.called";
 /// The Image Builder takes no longer description.
 const DESCRIPTION_CHARS_MAX: usize = 250;
 /// Its clock and ours may differ by this much.
@@ -44,11 +44,11 @@ impl SubmitBuild {
         &self,
         op: &Operation<Launch>,
         caller: &CallerIdentity,
-        made: Made,
+        calls: &Calls,
     ) -> Result<Option<Uuid>, BuilderError> {
         let Some(builder) = &self.launches.builder else { return Ok(None) };
         let mark = mark(op);
-        let listed = builder.list(caller, made.first.minus(SKEW)).await?;
+        let listed = builder.list(caller, calls.first.minus(SKEW)).await?;
         let ours = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains(&mark));
         Ok(listed.into_iter().find(|build| ours(&build.description)).map(|build| build.id))
     }
@@ -56,18 +56,13 @@ impl SubmitBuild {
     async fn submit(&self, op: &mut Operation<Launch>, request: &Value) -> Outcome {
         let builder = self.builder(op)?.clone();
         let caller = caller(&self.launches, op)?;
-        CALL.begins(op)?;
-        op.save().await?;
-        match builder.submit(&caller, request).await {
+        let call = builder.submit(&caller, request);
+        match op.attempt(CALL).call(call, BuilderError::may_have_happened).await? {
             Ok(compose) => {
-                CALL.succeeded(op)?;
                 op.state.build = Some(begun(compose));
                 done()
             }
-            Err(error) => {
-                CALL.failed(op, error.may_have_happened())?;
-                Err(stop_build(op, SUBMIT_BUILD.name, error))
-            }
+            Err(error) => Err(stop_build(op, SUBMIT_BUILD.name, error)),
         }
     }
 
@@ -141,14 +136,14 @@ impl Step<Launch> for SubmitBuild {
         }
         let ImageChoice::Build(build) = &op.params.image else { return done() };
         let request = request(op, build)?;
-        if let Some(made) = CALL.made(op)?.filter(|made| made.open.is_some()) {
-            match self.find(op, &caller(&self.launches, op)?, made).await {
+        if let Some(unknown) = op.attempt(CALL).unknown()? {
+            match self.find(op, &caller(&self.launches, op)?, &unknown.calls).await {
                 Ok(Some(compose)) => {
-                    CALL.succeeded(op)?;
+                    op.attempt(CALL).adopt()?;
                     op.state.build = Some(begun(compose));
                     return done();
                 }
-                Ok(None) => CALL.settles(op, &self.launches.settings)?,
+                Ok(None) => settle(op, CALL, &self.launches.settings)?,
                 Err(error) => return Err(stop_build(op, SUBMIT_BUILD.name, error)),
             }
         }
@@ -157,13 +152,14 @@ impl Step<Launch> for SubmitBuild {
 
     /// A build cannot be stopped: it can only be hidden.
     async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
-        let Some(made) = CALL.made(op)? else { return done() };
+        let Some(calls) = op.calls(CALL)? else { return done() };
+        let is_unknown = calls.unknown_since.is_some();
         let hides =
             op.params.profile.on_launch_failure == OnLaunchFailure::HideCompose && !op.state.abandoned;
-        if op.state.build.is_none() && made.open.is_some() && hides {
-            match self.find(op, &caller(&self.launches, op)?, made).await {
+        if op.state.build.is_none() && is_unknown && hides {
+            match self.find(op, &caller(&self.launches, op)?, &calls).await {
                 Ok(Some(compose)) => op.state.build = Some(begun(compose)),
-                Ok(None) => CALL.settles(op, &self.launches.settings)?,
+                Ok(None) => settle(op, CALL, &self.launches.settings)?,
                 Err(error) if error.may_heal() => {
                     return wait(self.launches.settings.settle, error.to_string());
                 }
@@ -171,7 +167,7 @@ impl Step<Launch> for SubmitBuild {
             }
         }
         let Some(build) = op.state.build.clone() else {
-            if made.open.is_some() && !hides {
+            if is_unknown && !hides {
                 let mark = mark(op);
                 op.state.warn(format!(
                     "a build may have begun; it cannot be stopped, and is described by {mark}"

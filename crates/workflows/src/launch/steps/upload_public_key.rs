@@ -7,11 +7,10 @@ use drivers::cloud::{Category, CloudError, CloudKey, Fingerprints};
 use engine::prelude::*;
 use engine::store::ResourceQuery;
 
-use super::call::Call;
 use super::order::mark;
 use super::portrayed::portray;
 use super::reach::{Reach, parameters, reach};
-use super::report::{healed, later, refuse, steady, stop};
+use super::report::{healed, later, refuse, settle, steady, stop};
 use crate::launch::Launch;
 use crate::launch::params::KeyChoice;
 use crate::launch::public_key::PublicKey;
@@ -25,7 +24,7 @@ pub(in crate::launch) struct UploadPublicKey {
 }
 
 const NAME: &str = UPLOAD_PUBLIC_KEY.name;
-const CALL: Call = Call("upload_public_key.called");
+const CALL: &str = "upload_public_key.called";
 /// So many names are tried when others have taken them.
 const NAMES_MAX: u32 = 5;
 /// AWS takes no longer name; there must be room for what we add.
@@ -153,32 +152,26 @@ impl Step<Launch> for UploadPublicKey {
         // Whoever looks whether somebody needs the key must see this before we see the key.
         op.state.key_claim = Some(claim_of(&reach, &key));
         portray(op)?;
-        CALL.begins(op)?;
-        op.save().await?;
         let mark = mark(op);
-        let found = reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await;
-        let answer = match found {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => self.upload(&reach, &choice, &key, &mark).await,
-            Err(error) => Err(error),
+        let call = async {
+            match reach.provider.find_key(&reach.place(), &key.aws_fingerprints()).await? {
+                Some(found) => Ok(found),
+                None => self.upload(&reach, &choice, &key, &mark).await,
+            }
         };
-        match answer {
+        match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
             Ok(found) => {
-                CALL.succeeded(op)?;
                 let uploaded = found.mark.as_deref() == Some(&mark);
                 op.state.key = Some(KeyState { key: found, uploaded });
                 done()
             }
-            Err(error) => {
-                CALL.failed(op, error.may_have_happened())?;
-                Err(stop(op, NAME, error))
-            }
+            Err(error) => Err(stop(op, NAME, error)),
         }
     }
 
     async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
         let unused = op.state.key.as_ref().is_some_and(|state| !state.uploaded);
-        if CALL.made(op)?.is_none() || unused {
+        if op.calls(CALL)?.is_none() || unused {
             op.state.key_claim = None;
             return done();
         }
@@ -187,7 +180,7 @@ impl Step<Launch> for UploadPublicKey {
             Ok(is_settled) => {
                 healed(op, NAME)?;
                 if !is_settled {
-                    CALL.settles(op, &self.launches.settings)?;
+                    settle(op, CALL, &self.launches.settings)?;
                 }
             }
             Err(error) => {

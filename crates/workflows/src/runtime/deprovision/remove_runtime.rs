@@ -27,13 +27,7 @@ impl RemoveRuntime {
     }
 }
 
-/// A call that was made, or was about to be.
-#[derive(Serialize, Deserialize)]
-struct Asked(bool);
-
-impl Fact for Asked {
-    const KEY: &'static str = "remove_runtime.asked";
-}
+const CALL: &str = "remove_runtime.asked";
 
 /// What the Provisioner does to the runtime at this moment.
 enum Busy {
@@ -81,7 +75,7 @@ impl Step<Deprovision> for RemoveRuntime {
             return done();
         }
         let instance = op.input.instance()?.clone();
-        let has_asked = op.recall::<Asked>()?.is_some();
+        let has_asked = op.calls(CALL)?.is_some();
         let status = match self.provisioner.runtime_status(instance.caller(), &runtime_id).await {
             Ok(status) => status,
             Err(DriverError::Broken { .. } | DriverError::Refused { .. })
@@ -103,9 +97,8 @@ impl Step<Deprovision> for RemoveRuntime {
             }
             Busy::No => {}
         }
-        op.remember(&Asked(true))?;
-        op.save().await?;
-        match self.provisioner.deprovision_runtime(instance.caller(), &runtime_id).await {
+        let call = self.provisioner.deprovision_runtime(instance.caller(), &runtime_id);
+        match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
             Ok(operation) => {
                 op.state.provisioner_operation = Some(operation);
                 done()

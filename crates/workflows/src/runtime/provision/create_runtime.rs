@@ -7,7 +7,7 @@
 use drivers::DriverError;
 use drivers::director::Director;
 use drivers::provisioner::{Provisioner, provision_runtime_query};
-use engine::Timestamp;
+use engine::UnknownCall;
 use engine::prelude::*;
 use serde_json::{Value, json};
 
@@ -25,20 +25,7 @@ pub(super) struct CreateRuntime {
     runtimes: Arc<Runtimes>,
 }
 
-/// A call that was made, or was about to be.
-#[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Asked {
-    /// `None` once it is certain that nothing came of it.
-    at: Option<Timestamp>,
-    times: u32,
-    /// What came instead of an answer; nothing where nobody was there to hear it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    trouble: Option<String>,
-}
-
-impl Fact for Asked {
-    const KEY: &'static str = "create_runtime.asked";
-}
+const CALL: &str = "create_runtime.asked";
 
 /// Overrides that no component takes.
 #[derive(Serialize, Deserialize)]
@@ -80,13 +67,8 @@ impl CreateRuntime {
     }
 
     /// What came of an earlier call that had no answer: the id of its runtime, or `None` when another call is safe.
-    async fn find(
-        &self,
-        op: &Operation<Provision>,
-        asked: &Asked,
-        at: Timestamp,
-    ) -> Result<Option<String>, Halt> {
-        let Some(director) = &self.director else { return self.without_director(op, asked) };
+    async fn find(&self, op: &Operation<Provision>, unknown: &UnknownCall) -> Result<Option<String>, Halt> {
+        let Some(director) = &self.director else { return self.without_director(op, unknown.calls.times) };
         let instance = op.input.instance()?;
         let token = op.token("create_runtime");
         let known =
@@ -99,20 +81,20 @@ impl CreateRuntime {
         if let Some(found) = found {
             return Ok(Some(found.id));
         }
-        let left = at.plus(self.runtimes.settle).since(op.now());
+        let left = unknown.since.plus(self.runtimes.settle).since(op.now());
         if left > Duration::ZERO {
-            let trouble = asked.trouble.as_deref().unwrap_or("the answer of the Provisioner was lost");
+            let trouble = unknown.calls.note.as_deref().unwrap_or("the answer of the Provisioner was lost");
             let reason = format!("{trouble}; its Director may still hear of the runtime");
             return wait(left, reason).map(|_| None);
         }
         Ok(None)
     }
 
-    fn without_director(&self, op: &Operation<Provision>, asked: &Asked) -> Result<Option<String>, Halt> {
+    fn without_director(&self, op: &Operation<Provision>, times: u32) -> Result<Option<String>, Halt> {
         if self.runtimes.unknown_outcome == UnknownOutcome::CreateAgain {
             return Ok(None);
         }
-        let key = format!("create_runtime:{}:{}", op.id, asked.times);
+        let key = format!("create_runtime:{}:{times}", op.id);
         let answer = op.signalled(&key);
         match (
             answer.and_then(|answer| answer["runtime_id"].as_str()),
@@ -166,20 +148,19 @@ impl Step<Provision> for CreateRuntime {
         if !unknown_components.is_empty() {
             op.remember(&UnknownComponents(unknown_components))?;
         }
-        let mut asked = op.recall::<Asked>()?.unwrap_or(Asked { at: None, times: 0, trouble: None });
-        if let Some(at) = asked.at
-            && let Some(runtime_id) = self.find(op, &asked, at).await?
+        if let Some(unknown) = op.attempt(CALL).unknown()?
+            && let Some(runtime_id) = self.find(op, &unknown).await?
         {
+            op.attempt(CALL).adopt()?;
             Self::adopt(op, runtime_id, None)?;
             return done();
         }
         let now = op.now();
-        asked = Asked { at: Some(now), times: asked.times + 1, trouble: None };
-        op.remember(&asked)?;
+        // Saved with the intent.
         let instance = op.input.change(|instance| instance.asked_at = Some(now))?;
         op.portray(&instance)?;
-        op.save().await?;
-        match self.provisioner.provision_runtime(instance.caller(), &request).await {
+        let call = self.provisioner.provision_runtime(instance.caller(), &request);
+        match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
             Ok(status) => {
                 let runtime_id = status.runtime_id.ok_or_else(|| {
                     fail_with(format!(
@@ -191,13 +172,12 @@ impl Step<Provision> for CreateRuntime {
                 done()
             }
             Err(error @ DriverError::Refused { .. }) => {
-                op.remember(&Asked { at: None, ..asked })?;
                 let instance = op.input.change(|instance| instance.asked_at = None)?;
                 op.portray(&instance)?;
                 Err(error.into())
             }
             Err(error) => {
-                op.remember(&Asked { trouble: Some(error.to_string()), ..asked })?;
+                op.attempt(CALL).note(error.to_string())?;
                 Err(error.into())
             }
         }

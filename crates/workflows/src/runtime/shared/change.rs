@@ -1,4 +1,5 @@
-//! A change to a runtime that the Provisioner makes in its own time. Asking for the same change twice is harmless.
+//! A change to a runtime that the Provisioner makes in its own time. Asking for the same change twice is harmless, so it
+//! needs no saved intent: a look at what the Provisioner does comes before every call.
 
 use drivers::provisioner::{Caller, OperationState, OperationType, Provisioner};
 use engine::Timestamp;
@@ -27,7 +28,7 @@ pub(in crate::runtime) enum Progress {
 
 /// The operation at the Provisioner, and since when it goes on.
 #[derive(Serialize, Deserialize)]
-struct Asked {
+struct RemoteOperation {
     operation: String,
     at: Timestamp,
     #[serde(default)]
@@ -41,8 +42,8 @@ impl Change<'_> {
         &self,
         op: &Operation<W>,
     ) -> Result<Progress, Halt> {
-        if let Some(asked) = op.recall_as::<Asked>(self.key)? {
-            return Ok(if asked.is_over { Progress::Over } else { Progress::UnderWay(asked.operation) });
+        if let Some(remote) = op.recall_as::<RemoteOperation>(self.key)? {
+            return Ok(if remote.is_over { Progress::Over } else { Progress::UnderWay(remote.operation) });
         }
         let status = self.provisioner.runtime_status(self.caller, self.runtime_id).await?;
         let works = |state| matches!(state, OperationState::Pending | OperationState::InProgress);
@@ -63,14 +64,14 @@ impl Change<'_> {
         operation: String,
     ) -> Outcome {
         let now = op.now();
-        let at = op.recall_as::<Asked>(self.key)?.map_or(now, |asked| asked.at);
-        let mut asked = Asked { operation, at, is_over: false };
-        op.remember_as(self.key, &asked)?;
-        let status = self.provisioner.operation_status(self.caller, &asked.operation).await?;
+        let at = op.recall_as::<RemoteOperation>(self.key)?.map_or(now, |remote| remote.at);
+        let mut remote = RemoteOperation { operation, at, is_over: false };
+        op.remember_as(self.key, &remote)?;
+        let status = self.provisioner.operation_status(self.caller, &remote.operation).await?;
         match status.state {
             OperationState::Succeeded => {
-                asked.is_over = true;
-                op.remember_as(self.key, &asked)?;
+                remote.is_over = true;
+                op.remember_as(self.key, &remote)?;
                 done()
             }
             OperationState::Failed => Err(fail_with(why(&status))),

@@ -6,9 +6,8 @@ use drivers::opennebula::{
 };
 use engine::prelude::*;
 
-use super::call::Call;
 use super::instantiate_service::CALL as SERVICE_CALL;
-use super::{Asked, Create, name_of};
+use super::{Create, name_of};
 use crate::serverless::errand::credentials;
 use crate::serverless::function::Seen;
 use crate::serverless::marks;
@@ -38,10 +37,16 @@ impl AllocateDocument {
         let ours = all.iter().filter(|document| marks::token(document) == Some(&token));
         Ok(ours.map(|document| document.id).collect())
     }
+
+    /// OpenNebula goes on with a call whose caller is gone, so what is not found yet may appear later.
+    fn settle(&self, op: &mut Operation<Create>) -> Result<(), Halt> {
+        let settings = &self.serverless.settings;
+        op.attempt(CALL).settle(settings.settle, |waited| settings.pause(waited))
+    }
 }
 
 const FAILED: &str = "Failed to create Serverless Runtime Document";
-const CALL: Call = Call("allocate_document.called");
+const CALL: &str = "allocate_document.called";
 
 #[async_trait]
 impl Step<Create> for AllocateDocument {
@@ -66,19 +71,15 @@ impl Step<Create> for AllocateDocument {
             return done();
         }
         let credentials = credentials(op).await?;
-        if CALL.is_open(op)? {
+        if op.attempt(CALL).unknown()?.is_some() {
             let found = self.find(op, &credentials).await.map_err(|error| stop(op, FAILED, error))?;
             if let Some(id) = found.first() {
+                op.attempt(CALL).adopt()?;
                 op.state.document = Some(*id);
                 return done();
             }
-            CALL.settles(op, &self.serverless.settings)?;
+            self.settle(op)?;
         }
-        if op.recall::<Asked>()?.is_none() {
-            op.remember(&Asked(op.now()))?;
-        }
-        CALL.begins(op)?;
-        op.save().await?;
         let name = name_of(op);
         let mut runtime = Runtime::asked(0, &name, &op.params.spec);
         for (role, _) in op.params.spec.functions() {
@@ -91,23 +92,20 @@ impl Step<Create> for AllocateDocument {
         let seal = op.seal(&SecretString::from(token.clone()));
         template.set(TOKEN, Text::ours(token));
         template.set(SEAL, Text::ours(seal.as_str()));
-        match self.serverless.nebula.allocate_document(&credentials, &template, RUNTIME_DOCUMENT).await {
+        let call = self.serverless.nebula.allocate_document(&credentials, &template, RUNTIME_DOCUMENT);
+        match op.attempt(CALL).call(call, NebulaError::may_have_happened).await? {
             Ok(id) => {
                 op.state.document = Some(id);
-                op.input.document_is_new = true;
                 // Saved with the event that lets the next steps begin, so that it costs nothing.
-                SERVICE_CALL.begins(op)?;
+                op.attempt(SERVICE_CALL).announce()?;
                 done()
             }
-            Err(error) => {
-                CALL.failed(op, &error)?;
-                Err(stop(op, FAILED, error))
-            }
+            Err(error) => Err(stop(op, FAILED, error)),
         }
     }
 
     async fn undo(&self, op: &mut Operation<Create>) -> Outcome {
-        if op.recall::<Asked>()?.is_none() {
+        if op.calls(CALL)?.is_none() {
             return done();
         }
         let later = |error: &NebulaError| later(&self.serverless.settings, error);
@@ -117,7 +115,7 @@ impl Step<Create> for AllocateDocument {
             None => self.find(op, &credentials).await.map_err(|error| later(&error))?,
         };
         if ids.is_empty() {
-            CALL.settles(op, &self.serverless.settings)?;
+            self.settle(op)?;
         }
         for id in ids {
             match self.serverless.nebula.delete_document(&credentials, id).await {

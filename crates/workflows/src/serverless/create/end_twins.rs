@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use engine::prelude::*;
 
-use super::instantiate_service::RepeatedCall;
+use super::instantiate_service::InstantiateService;
 use super::{Create, service_name_of};
 use crate::serverless::errand::credentials;
 use crate::serverless::limit::watched;
@@ -38,7 +38,7 @@ impl EndTwins {
 
     /// Whether there may be any.
     pub(super) fn is_needed(op: &Operation<Create>) -> bool {
-        op.recall::<RepeatedCall>().is_ok_and(|repeated| repeated.is_some())
+        InstantiateService::may_be_doubled(op).unwrap_or_default()
     }
 }
 

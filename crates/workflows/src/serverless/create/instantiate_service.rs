@@ -6,7 +6,6 @@ use drivers::opennebula::{Credentials, NebulaError};
 use engine::Timestamp;
 use engine::prelude::*;
 
-use super::call::Call;
 use super::{Create, service_name_of};
 use crate::serverless::errand::credentials;
 use crate::serverless::limit::watched;
@@ -35,25 +34,30 @@ impl Removing {
     }
 }
 
-/// The call was made again although an earlier one may still be carried out: there may be two services.
-#[derive(Serialize, Deserialize)]
-pub(super) struct RepeatedCall(bool);
-
-impl Fact for RepeatedCall {
-    const KEY: &'static str = "instantiate_service.repeated";
-}
-
 impl Fact for Removing {
     const KEY: &'static str = "instantiate_service.removing";
 }
 
 const FAILED: &str = "Failed to create Serverless Runtime Service";
-pub(super) const CALL: Call = Call("instantiate_service.called");
+pub(super) const CALL: &str = "instantiate_service.called";
+/// How earlier releases say that the call was made twice.
+const REPEATED: &str = "instantiate_service.repeated";
 const REMOVAL_WATCHED: &str = "instantiate_service.removal_watched";
 
 impl InstantiateService {
     pub(super) fn new(serverless: &Arc<Serverless>) -> InstantiateService {
         InstantiateService { serverless: Arc::clone(serverless) }
+    }
+
+    /// The call was made again although an earlier one may still be carried out: there may be two services.
+    pub(super) fn may_be_doubled(op: &Operation<Create>) -> Result<bool, Halt> {
+        let is_doubled = op.calls(CALL)?.is_some_and(|calls| calls.is_doubled);
+        Ok(is_doubled || op.recall_as::<bool>(REPEATED)?.is_some())
+    }
+
+    fn settle(&self, op: &mut Operation<Create>) -> Result<(), Halt> {
+        let settings = &self.serverless.settings;
+        op.attempt(CALL).settle(settings.settle, |waited| settings.pause(waited))
     }
 
     /// What has to be taken back, if there is anything.
@@ -67,13 +71,13 @@ impl InstantiateService {
         let removing = op.recall::<Removing>()?;
         services.extend(removing.iter().flat_map(Removing::services));
         if let Some(document) = op.state.document
-            && (services.is_empty() || op.recall::<RepeatedCall>()?.is_some())
+            && (services.is_empty() || InstantiateService::may_be_doubled(op)?)
         {
             let named = removal.named(document, &service_name_of(op, document)).await;
             services.extend(named.map_err(|error| later(&error))?);
         }
         let Some(service) = services.first().copied() else {
-            CALL.settles(op, &self.serverless.settings)?;
+            self.settle(op)?;
             return Ok(None);
         };
         let known = match removing {
@@ -124,19 +128,15 @@ impl Step<Create> for InstantiateService {
         }
         let document = *op.need("the document", |state| state.document.as_ref())?;
         let own = credentials(op).await?;
-        if !op.input.document_is_new {
+        if op.attempt(CALL).unknown()?.is_some() {
             let found = self.removal(&own).named(document, &service_name_of(op, document)).await;
             let found = found.map_err(|error| stop(op, FAILED, error))?;
             if let Some(service) = found.first() {
+                op.attempt(CALL).adopt()?;
                 op.state.service = Some(*service);
                 return done();
             }
-            CALL.settles(op, &self.serverless.settings)?;
-            if CALL.is_open(op)? {
-                op.remember(&RepeatedCall(true))?;
-            }
-            CALL.begins(op)?;
-            op.save().await?;
+            self.settle(op)?;
         }
         let login = self.login(op, &own);
         let contents = match op.params.contents(&self.serverless, &own, login.as_ref()).await {
@@ -144,15 +144,13 @@ impl Step<Create> for InstantiateService {
             Err(refusal) => return Err(refuse(op, refusal)),
         };
         let (template, name) = (op.params.template.template(), service_name_of(op, document));
-        match self.serverless.nebula.instantiate(&own, &template, &name, &contents).await {
+        let call = self.serverless.nebula.instantiate(&own, &template, &name, &contents);
+        match op.attempt(CALL).call(call, NebulaError::may_have_happened).await? {
             Ok(service) => {
                 op.state.service = Some(service.id);
                 done()
             }
-            Err(error) => {
-                CALL.failed(op, &error)?;
-                Err(stop(op, FAILED, error))
-            }
+            Err(error) => Err(stop(op, FAILED, error)),
         }
     }
 

@@ -2,7 +2,6 @@
 //! document comes first, so that nothing is ever without a trace.
 
 mod allocate_document;
-mod call;
 mod end_twins;
 mod instantiate_service;
 mod mint_login;
@@ -13,7 +12,6 @@ use std::collections::BTreeMap;
 
 use drivers::opennebula::{Credentials, Dialect, NebulaError, ServiceTemplate, TemplateRole};
 use engine::Rest;
-use engine::Timestamp;
 use engine::prelude::*;
 use engine::store::Portrait;
 
@@ -88,14 +86,6 @@ impl Answers for Create {
     fn refusal(state: &mut State) -> &mut Option<Refusal> {
         &mut state.refusal
     }
-}
-
-/// When the operation began to ask for a document. From then on there may be one.
-#[derive(Serialize, Deserialize)]
-struct Asked(Timestamp);
-
-impl Fact for Asked {
-    const KEY: &'static str = "allocate_document.asked";
 }
 
 /// Finds out whether the runtime can be made, and of what. Reads only; who is not known to OpenNebula ends here.

@@ -1,6 +1,6 @@
 //! Asks OpenNebula to try a machine in an error state again, as callers expect it from an update, and refuses the update.
 
-use drivers::opennebula::Recovery;
+use drivers::opennebula::{NebulaError, Recovery};
 use engine::prelude::*;
 
 use super::Update;
@@ -14,13 +14,8 @@ pub(super) struct RecoverMachine {
     serverless: Arc<Serverless>,
 }
 
-/// The recovery was asked for. It is never asked for again: the machine may be on its way already.
-#[derive(Serialize, Deserialize)]
-struct RecoveryRequest(bool);
-
-impl Fact for RecoveryRequest {
-    const KEY: &'static str = "recover_machine.asked";
-}
+/// It is never made again: the machine may be on its way already.
+const CALL: &str = "recover_machine.asked";
 
 impl RecoverMachine {
     pub(super) fn new(serverless: &Arc<Serverless>) -> RecoverMachine {
@@ -29,13 +24,12 @@ impl RecoverMachine {
 
     /// What became of it, for the caller.
     async fn recover(&self, op: &mut Operation<Update>, machine: i32) -> Result<String, Halt> {
-        if op.recall::<RecoveryRequest>()?.is_some() {
+        if op.calls(CALL)?.is_some() {
             return Ok("OpenNebula was asked to try again".to_owned());
         }
         let credentials = credentials(op).await?;
-        op.remember(&RecoveryRequest(true))?;
-        op.save().await?;
-        Ok(match self.serverless.nebula.recover(&credentials, machine, Recovery::Retry).await {
+        let call = self.serverless.nebula.recover(&credentials, machine, Recovery::Retry);
+        Ok(match op.attempt(CALL).call(call, NebulaError::may_have_happened).await? {
             Ok(()) => "OpenNebula tries again".to_owned(),
             Err(error) if error.may_have_happened() => {
                 format!("OpenNebula was asked to try again, and its answer was lost: {error}")

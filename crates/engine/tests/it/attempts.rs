@@ -1,0 +1,181 @@
+//! A call that may not be repeated blindly: what the next pass knows about it, and what that costs.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use engine::store::MemoryStore;
+use engine::{Calls, LostCall, OnFailure, Operation, Outcome, Phase, Plan, Step, Timestamp, Workflow, done};
+use serde_json::json;
+use testing::trial::Tally;
+use testing::{House, VirtualClock};
+
+struct Buy;
+
+impl Workflow for Buy {
+    const KIND: &'static str = "test.buy";
+    const ABOUT: &'static str = "Buys something from a shop that recognises no order.";
+    type Params = ();
+    type State = Option<String>;
+    type Input = ();
+}
+
+const CALL: &str = "order.called";
+const SETTLE: Duration = Duration::from_secs(60);
+
+/// What was ordered; the shop remembers nothing else.
+type Shop = Arc<Tally>;
+
+struct Order {
+    shop: Shop,
+    answer: Result<(), &'static str>,
+}
+
+#[async_trait]
+impl Step<Buy> for Order {
+    fn name(&self) -> &'static str {
+        "order"
+    }
+    fn title(&self) -> &'static str {
+        "Ordering"
+    }
+    async fn run(&self, op: &mut Operation<Buy>) -> Outcome {
+        if op.state.is_some() {
+            return done();
+        }
+        if op.attempt(CALL).unknown()?.is_some() {
+            if self.shop.count() > 0 {
+                op.attempt(CALL).adopt()?;
+                op.state = Some("adopted".into());
+                return done();
+            }
+            op.attempt(CALL).settle(SETTLE, |_| Duration::MAX)?;
+        }
+        let call = async {
+            self.answer?;
+            self.shop.note("order");
+            Ok::<(), &str>(())
+        };
+        match op.attempt(CALL).call(call, |error| *error == "silence").await? {
+            Ok(()) => op.state = Some("made".into()),
+            Err(error) => return Err(engine::Halt::Fail { cause: error.into() }),
+        }
+        done()
+    }
+}
+
+/// A step before the order that announces it.
+struct Announce;
+
+#[async_trait]
+impl Step<Buy> for Announce {
+    fn name(&self) -> &'static str {
+        "announce"
+    }
+    fn title(&self) -> &'static str {
+        "Announcing the order"
+    }
+    async fn run(&self, op: &mut Operation<Buy>) -> Outcome {
+        if op.calls(CALL)?.is_none() {
+            op.attempt(CALL).announce()?;
+        }
+        done()
+    }
+}
+
+/// Loses the first calls in these ways.
+struct Loses(Order, Arc<Mutex<Vec<LostCall>>>);
+
+#[async_trait]
+impl Step<Buy> for Loses {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn title(&self) -> &'static str {
+        self.0.title()
+    }
+    async fn run(&self, op: &mut Operation<Buy>) -> Outcome {
+        let lost = Arc::clone(&self.1);
+        op.lose_calls(Arc::new(move |_| lost.lock().unwrap().pop()));
+        self.0.run(op).await
+    }
+}
+
+struct Ended {
+    phase: Phase,
+    state: String,
+    kinds: String,
+    calls: Calls,
+    ordered: u64,
+    /// From the first call to the last.
+    took: Duration,
+}
+
+async fn buy(lost: &[LostCall], announces: bool, answer: Result<(), &'static str>) -> Ended {
+    let shop = Shop::default();
+    let order = Order { shop: Arc::clone(&shop), answer };
+    let plan = Plan::new(OnFailure::Leave).step_if(announces, 1, Announce);
+    let plan = plan.step(2, Loses(order, Arc::new(Mutex::new(lost.to_vec()))));
+    let clock = Arc::new(VirtualClock::seeded(1));
+    let builder = House::plan(Arc::new(MemoryStore::new()), clock).workflow(plan);
+    let house = House::open(builder, None).await;
+    let id = house.submit(Buy::KIND, None, json!(null)).await;
+    let ended = house.finished(id).await;
+    let calls: Calls = serde_json::from_value(ended.memory.facts[CALL].clone()).unwrap();
+    let took = calls.last.since(calls.first);
+    let state = ended.memory.state.as_str().unwrap_or_default().to_owned();
+    let (phase, kinds) = (ended.shown.summary.phase, house.kinds(id).await);
+    house.close().await;
+    Ended { phase, state, kinds, calls, ordered: shop.count(), took }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answered_call_costs_one_save_before_it() {
+    let ended = buy(&[], false, Ok(())).await;
+    assert_eq!((ended.phase, ended.state.as_str()), (Phase::Succeeded, "made"));
+    assert_eq!(ended.kinds, "created stepped finished");
+    assert_eq!((ended.calls.unknown_since, ended.calls.times), (None, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announced_call_costs_no_save_of_its_own_and_is_not_taken_for_unknown() {
+    let ended = buy(&[], true, Ok(())).await;
+    assert_eq!((ended.state.as_str(), ended.calls.times), ("made", 1));
+    // The one in the middle starts the step that makes the call.
+    assert_eq!(ended.kinds, "created stepped finished");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_announced_call_whose_answer_is_lost_is_unknown_in_the_next_pass() {
+    let ended = buy(&[LostCall::Answer], true, Ok(())).await;
+    assert_eq!((ended.state.as_str(), ended.ordered), ("adopted", 1));
+    assert_eq!(ended.calls.unknown_since, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_carried_out_is_adopted_and_not_repeated() {
+    let ended = buy(&[LostCall::Answer], false, Ok(())).await;
+    assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("adopted", 1, 1));
+    assert!(!ended.calls.is_doubled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_never_arrived_is_repeated_once_it_cannot_arrive_any_longer() {
+    let ended = buy(&[LostCall::Request, LostCall::Request], false, Ok(())).await;
+    assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("made", 1, 3));
+    assert!(ended.took >= SETTLE * 2, "{:?}", ended.took);
+    assert!(ended.calls.is_doubled, "the external system may have carried out both");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_leaves_the_end_unknown_only_if_the_call_may_have_happened() {
+    let refused = buy(&[], false, Err("refused")).await;
+    assert_eq!((refused.phase, refused.calls.unknown_since), (Phase::Failed, None));
+    let silent = buy(&[], false, Err("silence")).await;
+    assert!(silent.calls.unknown_since > Some(Timestamp(0)));
+    let refused_later = buy(&[LostCall::Request], false, Err("refused")).await;
+    assert!(
+        refused_later.calls.unknown_since.is_some(),
+        "the first call is not settled by a second that failed"
+    );
+}
