@@ -1,6 +1,7 @@
 //! Every workflow must stand these trials: each step twice, failure at each step, each undo twice, death at
-//! each save. A workflow gets them by saying how its plan is made and how to see what it left in the world.
+//! each save, each attempted call lost. A workflow gets them by saying how its plan is made and how to see what it left in the world.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use engine::store::{MemoryStore, Store};
 use engine::{
-    Clock, Effect, Engine, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy, Step, Workflow, fail,
-    wait,
+    Clock, Effect, Engine, LoseCalls, LostCall, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy,
+    Step, Workflow, fail, wait,
 };
 use serde_json::Value;
 
@@ -36,6 +37,11 @@ pub trait Trial: Send + Sync {
     /// for in the world.
     async fn prepare(&self, _engine: &Engine) {}
 
+    /// The names of the calls that may not be repeated blindly, in order: the attempts of the workflow.
+    fn attempts(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn clock(&self) -> Arc<dyn Clock>;
 
     /// Tokens or names of everything that stands in the world now.
@@ -50,6 +56,7 @@ pub async fn stand_all<T: Trial>(trial: &T) {
     every_step_twice(trial).await;
     fail_at_every_step(trial).await;
     die_at_every_save(trial).await;
+    lose_every_call(trial).await;
 }
 
 /// Sends the operation through a whole new pass after every step: steps that ran before must cope with that and
@@ -119,6 +126,63 @@ pub async fn die_at_every_save<T: Trial>(trial: &T) {
         }
         assert!(deaths > 2, "the trial must have killed something");
     }
+}
+
+/// Loses every call of an attempt in turn, once on its way there and once on its way back: forward, and before a failure
+/// at the last step.
+pub async fn lose_every_call<T: Trial>(trial: &T) {
+    let last = trial.plan().describe().last().map_or("", |info| info.name);
+    let expect = undisturbed(trial).await;
+    trial.clear().await;
+    let mut ways = vec![None];
+    ways.extend(is_unwinding(trial).then_some(Some(last)));
+    for (failing, lost) in
+        ways.into_iter().flat_map(|way| [(way, LostCall::Request), (way, LostCall::Answer)])
+    {
+        let mut names = BTreeSet::new();
+        let mut number = 0;
+        while let Some(name) = lose_once(trial, (number, lost), failing, expect).await {
+            names.insert(name);
+            number += 1;
+        }
+        let attempts: BTreeSet<&str> = trial.attempts().into_iter().collect();
+        assert_eq!(names, attempts, "the attempts of {}", T::Workflow::KIND);
+    }
+}
+
+/// Loses the call with this number. Answers its name, if there was one.
+async fn lose_once<T: Trial>(
+    trial: &T,
+    (number, lost): (usize, LostCall),
+    failing: Option<&'static str>,
+    expect: usize,
+) -> Option<&'static str> {
+    let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
+    let lose: LoseCalls = {
+        let calls = Arc::clone(&calls);
+        Arc::new(move |name| {
+            let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
+            calls.push(name);
+            (calls.len() == number + 1).then_some(lost)
+        })
+    };
+    let plan = trial.plan().wrapped(|step| match failing {
+        Some(name) => Box::new(FailsAt { step, name }),
+        None => step,
+    });
+    let plan = plan.wrapped(|step| Box::new(LosesCalls { step, lose: Arc::clone(&lose) }));
+    let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
+    let id = submit(&house, trial).await;
+    let ended = house.finished(id).await;
+    let name = calls.lock().unwrap_or_else(PoisonError::into_inner).get(number).copied();
+    let (phase, expect) = if failing.is_some() { (Phase::Undone, 0) } else { (Phase::Succeeded, expect) };
+    let what = format!("{lost:?} of call {number}, {name:?}, was lost");
+    assert_eq!(ended.shown.summary.phase, phase, "{what}: {:?}", ended.memory.last_error);
+    let standing = trial.standing().await;
+    assert_eq!(standing.len(), expect, "{what}, which left {standing:?}");
+    house.close().await;
+    trial.clear().await;
+    name
 }
 
 async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static str>, expect: usize) -> bool {
@@ -272,6 +336,32 @@ impl<W: Workflow> Step<W> for FailsAt<W> {
 
     async fn undo(&self, op: &mut Operation<W>) -> Outcome {
         self.step.undo(op).await?;
+        self.step.undo(op).await
+    }
+}
+
+/// Loses calls of its attempts.
+struct LosesCalls<W: Workflow> {
+    step: Box<dyn Step<W>>,
+    lose: LoseCalls,
+}
+
+impl<W: Workflow> LosesCalls<W> {
+    fn inner(&self) -> &dyn Step<W> {
+        &*self.step
+    }
+}
+
+#[async_trait]
+impl<W: Workflow> Step<W> for LosesCalls<W> {
+    same_as_inner!();
+
+    async fn run(&self, op: &mut Operation<W>) -> Outcome {
+        op.lose_calls(Arc::clone(&self.lose));
+        self.step.run(op).await
+    }
+
+    async fn undo(&self, op: &mut Operation<W>) -> Outcome {
         self.step.undo(op).await
     }
 }

@@ -193,6 +193,14 @@ impl<W: Workflow> Trial for RuntimeTrial<W> {
         }
     }
 
+    fn attempts(&self) -> Vec<&'static str> {
+        match W::KIND {
+            "runtime.provision" => vec!["create_runtime.asked"],
+            "runtime.deprovision" => vec!["remove_runtime.asked"],
+            _ => Vec::new(),
+        }
+    }
+
     fn clock(&self) -> Arc<dyn Clock> {
         Arc::new(WallClock)
     }

@@ -106,6 +106,14 @@ impl<W: Workflow> Trial for ServerlessTrial<W> {
         *self.prepared.lock().unwrap() = prepared;
     }
 
+    fn attempts(&self) -> Vec<&'static str> {
+        match self.deed {
+            Deed::Create => vec!["allocate_document.called", "instantiate_service.called"],
+            // Only a machine in an error state is recovered.
+            Deed::Update | Deed::Delete => Vec::new(),
+        }
+    }
+
     fn clock(&self) -> Arc<dyn Clock> {
         Arc::new(WallClock)
     }

@@ -10,7 +10,7 @@ use engine::{Clock, Engine, Plan, Resource, WallClock};
 use serde_json::{Value, json};
 use testing::trial::{self, Trial};
 use uuid::Uuid;
-use workflows::launch::params::Asked;
+use workflows::launch::params::{Asked, AskedImage};
 use workflows::launch::profile::{OnLaunchFailure, Surface};
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::{self, Launch, admit};
@@ -65,6 +65,15 @@ impl Trial for LaunchTrial {
             let name = LaunchRecord::parameters_of(asked.launch);
             let given = parameters(1).sealed(&sealer).portrait().unwrap();
             assert!(engine.write_resource(&name, "test", Expect::Absent, Some(given)).await.unwrap());
+        }
+    }
+
+    fn attempts(&self) -> Vec<&'static str> {
+        match self.asked().image {
+            AskedImage::Build { .. } => {
+                vec!["submit_build.called", "upload_public_key.called", "launch_instances.called"]
+            }
+            _ => vec!["upload_public_key.called", "launch_instances.called"],
         }
     }
 
