@@ -88,8 +88,10 @@ codes! {
 }
 
 impl Code {
+    /// Hyphens and underscores are the same: two of the APIs spell one code differently.
     pub fn named(name: &str) -> Option<Code> {
-        Code::ALL.iter().copied().find(|code| code.as_str() == name)
+        let name = name.replace('_', "-");
+        Code::ALL.iter().copied().find(|code| code.as_str().replace('_', "-") == name)
     }
 }
 
@@ -125,6 +127,7 @@ mod tests {
         for code in Code::ALL {
             assert_eq!(Code::named(code.as_str()), Some(*code));
         }
+        assert_eq!(Code::named("not_found"), Some(Code::NotFound));
         assert_eq!(Code::named("teapot"), None);
     }
 }

@@ -7,7 +7,6 @@ mod explanation;
 mod journal;
 mod operation;
 mod people;
-mod problem;
 mod runtime;
 mod upkeep;
 mod workflow;
@@ -21,6 +20,7 @@ use time::format_description::well_known::Rfc3339;
 use utoipa::ToSchema;
 
 pub use access::{AuditEntry, AuditLog, IssuedToken, NewToken, Role, Token, TokenList};
+pub use api::ProblemBody as Problem;
 pub use explanation::{Explanation, LastError};
 pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
 pub use operation::{
@@ -31,7 +31,6 @@ pub use people::{
     ChangePassword, ChangeUser, MadeUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,
     UserList,
 };
-pub use problem::Problem;
 pub use runtime::{
     Level, Reason, Runtime, RuntimeBinding, RuntimeEvent, RuntimeEvents, RuntimeInfo, RuntimeInfoOperation,
     RuntimeInfoStatus, RuntimeOperation, RuntimeOperations, RuntimePage, RuntimeQuery, RuntimeState,

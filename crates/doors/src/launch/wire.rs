@@ -1,50 +1,11 @@
 //! What clients send and get. The names are those of the hosted service; what it does not know comes beside them.
 
+pub use api::{FieldError as Flaw, InsightsBody as Error};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use workflows::launch::catalogue::Entry;
 use workflows::launch::cloud::ProviderKind;
 use workflows::launch::{pubkeys, sources, sources_api};
-
-/// Why something was not done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = v1::ResponseError)]
-pub struct Error {
-    /// What is wrong and what can be done about it, for people: the console of the hosted service shows nothing else.
-    #[schema(example = "amount: must be 1 to 45")]
-    pub msg: String,
-    /// The id under which the log has the request.
-    pub trace_id: String,
-    /// What came in `X-Rh-Edge-Request-Id`.
-    pub edge_id: String,
-    /// What is wrong.
-    #[schema(example = "amount: must be 1 to 45")]
-    pub error: String,
-    pub version: String,
-    pub build_time: String,
-    pub environment: String,
-    /// For programs; the same for ever.
-    #[schema(example = "invalid_request")]
-    pub code: String,
-    /// What in the request is wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
-    /// What can be done about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-    /// Everything that is wrong, where that is more than one thing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flaws: Option<Vec<Flaw>>,
-}
-
-/// One of several things that are wrong.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Flaw {
-    pub field: String,
-    pub message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
-}
 
 /// Where a page is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -2,21 +2,10 @@
 
 use std::collections::BTreeMap;
 
+pub use api::OsbBody as Error;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-
-/// Why the broker did not do what was asked.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Error)]
-pub struct Error {
-    /// One word for programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(example = "ConcurrencyError")]
-    pub error: Option<String>,
-    /// A sentence for the user.
-    pub description: String,
-}
 
 /// Nothing more to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -65,7 +65,10 @@ fn progress(found: &Inspection, action: Action) -> wire::Operation {
             let refusal = refused.refusal();
             operation.state = OperationState::Failed;
             operation.status = Some(refusal.status);
-            operation.refusal = Some(wire::Error::of(refusal));
+            operation.refusal = Some(wire::Error {
+                error: refusal.error.clone(),
+                message: serde_json::to_value(&refusal.message).unwrap_or_default(),
+            });
         }
     }
     operation

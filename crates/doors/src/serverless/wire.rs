@@ -1,30 +1,10 @@
 //! What devices send and get. Members that nobody knows are taken along, as the engine whose place this takes
 //! does it.
 
+pub use api::CognitBody as Error;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
-use workflows::serverless::Refusal;
-
-/// Why something was not done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = Error)]
-pub struct Error {
-    /// What went wrong.
-    #[schema(example = "Serverless Runtime not found")]
-    pub error: String,
-    /// What OpenNebula said, or what to do: a text, a list or an object.
-    #[schema(value_type = Value)]
-    pub message: Value,
-}
-
-impl Error {
-    pub(super) fn of(refusal: &Refusal) -> Error {
-        let message = serde_json::to_value(&refusal.message).unwrap_or_default();
-        Error { error: refusal.error.clone(), message }
-    }
-}
 
 /// A runtime under its one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
