@@ -1,7 +1,9 @@
-//! The contract between the server and its clients, once: errors, their formats, and their codes with a page each.
+//! The contract between the server and its clients, once: errors, their formats, their codes with a page each,
+//! and the client.
 //!
 //! This crate depends on no other crate of the workspace.
 
+pub mod client;
 mod code;
 mod error;
 mod format;

@@ -1,0 +1,136 @@
+//! Looking again and again until something is over, also while the server is away.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use super::{CallError, Client};
+
+/// How often to look, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    first: Duration,
+    longest: Duration,
+    until: Instant,
+    away_limit: Option<Duration>,
+}
+
+impl Pace {
+    /// Looks first often and then less so; without a limit there is no end.
+    pub fn new(first: Duration, longest: Duration, limit: Option<Duration>) -> Pace {
+        let now = Instant::now();
+        // A limit beyond the end of time is no limit.
+        let until = limit.and_then(|limit| now.checked_add(limit));
+        Pace {
+            first,
+            longest,
+            until: until.unwrap_or(now + Duration::from_hours(24 * 365)),
+            away_limit: None,
+        }
+    }
+
+    /// Gives up when the server does not answer for this long.
+    #[must_use]
+    pub fn away_at_most(self, limit: Duration) -> Pace {
+        Pace { away_limit: Some(limit), ..self }
+    }
+
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Sleeps, but not beyond the end.
+    pub async fn pause(&self, pause: Duration) {
+        sleep_until((Instant::now() + pause).min(self.until)).await;
+    }
+}
+
+/// What one look shows.
+#[derive(Debug)]
+pub struct Look<T> {
+    pub seen: T,
+    /// What is waited for, in words; nothing when it is over.
+    pub waits_for: Option<String>,
+    /// When to look again, if the server says so.
+    pub pause: Option<Duration>,
+}
+
+impl<T> Look<T> {
+    pub fn over(seen: T) -> Look<T> {
+        Look { seen, waits_for: None, pause: None }
+    }
+
+    pub fn going(seen: T, waits_for: impl Into<String>) -> Look<T> {
+        Look { seen, waits_for: Some(waits_for.into()), pause: None }
+    }
+}
+
+/// What happens while something is waited for.
+#[derive(Debug)]
+pub enum News<'a> {
+    Going(&'a str),
+    /// The server did not answer well, and is asked again.
+    Away(&'a CallError),
+}
+
+/// How a wait ended.
+#[derive(Debug)]
+pub enum Waited<T> {
+    Over(T),
+    /// The time is over; what the last look showed, in words too.
+    Going(T, String),
+    /// The time is over, and the last look failed.
+    Unknown(CallError),
+}
+
+impl Client {
+    /// Looks until it is over, until the time is, or until an error comes that no second look heals. There is one
+    /// last look when the time is over.
+    pub async fn wait_until<T>(
+        &self,
+        pace: Pace,
+        mut look: impl AsyncFnMut() -> Result<Look<T>, CallError>,
+        mut report: impl FnMut(News<'_>),
+    ) -> Result<Waited<T>, CallError> {
+        let (mut pause, mut away_since) = (pace.first, None);
+        loop {
+            let is_late = pace.is_over();
+            let asked = match look().await {
+                Ok(Look { seen, waits_for: None, .. }) => return Ok(Waited::Over(seen)),
+                Ok(Look { seen, waits_for: Some(words), .. }) if is_late => {
+                    return Ok(Waited::Going(seen, words));
+                }
+                Ok(Look { waits_for: Some(words), pause, .. }) => {
+                    away_since = None;
+                    report(News::Going(&words));
+                    pause
+                }
+                Err(error) if error.may_heal() => {
+                    let since = *away_since.get_or_insert_with(Instant::now);
+                    if is_late || pace.away_limit.is_some_and(|limit| since.elapsed() > limit) {
+                        return Ok(Waited::Unknown(error));
+                    }
+                    report(News::Away(&error));
+                    self.relocate();
+                    None
+                }
+                Err(error) => return Err(error),
+            };
+            pace.pause(asked.unwrap_or(pause)).await;
+            pause = (pause * 3 / 2).min(pace.longest);
+        }
+    }
+
+    /// Calls until the server answers or the time is over. Only for calls that may be repeated.
+    pub async fn retry<T>(
+        &self,
+        pace: Pace,
+        mut call: impl AsyncFnMut() -> Result<T, CallError>,
+        report: impl FnMut(News<'_>),
+    ) -> Result<T, CallError> {
+        match self.wait_until(pace, async || Ok(Look::over(call().await?)), report).await? {
+            Waited::Over(answer) | Waited::Going(answer, _) => Ok(answer),
+            Waited::Unknown(error) => Err(error),
+        }
+    }
+}
