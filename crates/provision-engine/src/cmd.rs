@@ -29,17 +29,16 @@ pub(crate) mod serverless;
 pub(crate) mod sources;
 pub(crate) mod tokens;
 pub(crate) mod users;
+mod wait;
 
 use anyhow::{Context, Result};
+use api::client::CallError;
 
-use crate::broker::BrokerError;
 use crate::cli::{Cli, Command};
-use crate::client::CallError;
+use crate::client;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut};
-use crate::launching::LaunchingError;
 use crate::output::{NobodyReads, note};
-use crate::serverless::DoorError;
 
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let global = &cli.global;
@@ -93,28 +92,10 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     }
     note(format!("error: {error:#}"));
     if let Some(call) = error.downcast_ref::<CallError>() {
-        if let Some(more) = call.more() {
+        if let Some(more) = client::more(call) {
             note(indented(&more));
         }
-        return call.exit();
-    }
-    if let Some(broker) = error.downcast_ref::<BrokerError>() {
-        if let Some(more) = broker.more() {
-            note(indented(&more));
-        }
-        return broker.exit();
-    }
-    if let Some(door) = error.downcast_ref::<DoorError>() {
-        if let Some(more) = door.more() {
-            note(indented(&more));
-        }
-        return door.exit();
-    }
-    if let Some(door) = error.downcast_ref::<LaunchingError>() {
-        if let Some(more) = door.more() {
-            note(indented(&more));
-        }
-        return door.exit();
+        return client::exit(call);
     }
     if error.is::<TimedOut>() { Exit::TIMED_OUT } else { Exit::ERROR }
 }

@@ -10,7 +10,8 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 pub(crate) use age::{age, lasted};
-pub(crate) use progress::Progress;
+pub(crate) use api::client::printable;
+pub(crate) use progress::ProgressPrinter;
 pub(crate) use table::{Cell, Mood, Table};
 
 /// The form of the answer.
@@ -83,11 +84,6 @@ pub(crate) fn data(text: &str) -> Result<()> {
 /// Tells people something on stderr. That nobody listens there is no reason to stop.
 pub(crate) fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
-}
-
-/// The text on one line. What comes from outside must not be able to talk to the terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// Whether the far end of stdout wants colours.

@@ -1,9 +1,11 @@
-//! The words of the Open Service Broker API, as far as a client needs them. Unknown fields are ignored.
+//! Answers of service brokers, as little as the specification promises: those of others differ from ours.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+pub(crate) use doors::osb::wire::State;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Catalog {
@@ -55,46 +57,6 @@ pub(crate) struct Plan {
     pub(crate) metadata: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) schemas: Option<Value>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Provision<'a> {
-    pub(crate) service_id: &'a str,
-    pub(crate) plan_id: &'a str,
-    pub(crate) organization_guid: &'a str,
-    pub(crate) space_guid: &'a str,
-    pub(crate) context: &'a Map<String, Value>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub(crate) parameters: &'a Map<String, Value>,
-}
-
-/// What is absent must not change.
-#[derive(Debug, Serialize)]
-pub(crate) struct Update<'a> {
-    pub(crate) service_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) plan_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) parameters: Option<&'a Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) context: Option<&'a Map<String, Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) previous_values: Option<Previous<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Previous<'a> {
-    pub(crate) plan_id: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct Bind<'a> {
-    pub(crate) service_id: &'a str,
-    pub(crate) plan_id: &'a str,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub(crate) context: &'a Map<String, Value>,
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub(crate) parameters: &'a Map<String, Value>,
 }
 
 /// The answer to a change of an instance, and to an unbind.
@@ -150,26 +112,6 @@ impl fmt::Debug for Credentials {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum State {
-    #[serde(rename = "in progress")]
-    InProgress,
-    #[serde(rename = "succeeded")]
-    Succeeded,
-    #[serde(rename = "failed")]
-    Failed,
-}
-
-impl State {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            State::InProgress => "in progress",
-            State::Succeeded => "succeeded",
-            State::Failed => "failed",
-        }
-    }
-}
-
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LastOperation {
     pub(crate) state: State,
@@ -186,16 +128,6 @@ pub(crate) struct LastOperation {
 pub(crate) struct RuntimePage {
     pub(crate) data: Vec<Value>,
     pub(crate) next: Option<String>,
-}
-
-/// What a broker says when it refuses. The other doors of our own server say it in `detail`.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct ErrorBody {
-    pub(super) error: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) detail: Option<String>,
-    pub(super) instance_usable: Option<bool>,
-    pub(super) update_repeatable: Option<bool>,
 }
 
 #[cfg(test)]

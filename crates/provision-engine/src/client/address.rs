@@ -1,13 +1,15 @@
-//! Where the server is and what opens its doors: flags, then the environment, then the data directory.
+//! Where the server is and the token for it: flags, then the environment, then the data directory.
 
 use std::fs;
-use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use api::client::{Api, Auth, Client, is_loopback};
 use reqwest::Url;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 
+use super::Answered;
 use crate::background::{Control, Status, reachable};
 use crate::cli::Global;
 use crate::config::Config;
@@ -17,8 +19,11 @@ use crate::paths::DataDir;
 pub(crate) struct Address {
     url: Url,
     token: Option<SecretString>,
-    /// Set when the data directory said where the server is.
-    found_in: Option<PathBuf>,
+    data_dir: PathBuf,
+    /// The data directory said where the server is.
+    is_found: bool,
+    /// The secrets of the data directory may be shown to this server.
+    may_use_own: bool,
 }
 
 impl Address {
@@ -26,43 +31,38 @@ impl Address {
         let (config, _) = global.load(&[])?;
         let dir = DataDir::new(&config.data_dir);
         let given = global.server.as_deref().filter(|server| !server.is_empty());
-        let (url, found_in) = match given {
-            Some(server) => (parse(server)?, None),
-            None => (local(&config, &dir)?, Some(config.data_dir.clone())),
+        let (url, is_found) = match given {
+            Some(server) => (parse(server)?, false),
+            None => (local(&config, &dir)?, true),
         };
-        let address = Address { url, token: None, found_in };
         let shown = global.token.as_deref().filter(|token| !token.is_empty()).map(SecretString::from);
-        // The token of this machine's server is nothing for a server elsewhere, unless somebody says so.
-        let may_use_own = address.found_in.is_some() || address.is_loopback() || global.data_dir.is_some();
+        // The token of this machine's server is nothing for a server elsewhere, unless a flag says so.
+        let may_use_own = is_found || is_loopback(&url) || global.data_dir.is_some();
         let token = match shown {
             Some(token) => Some(token),
             None if may_use_own => admin_token(&dir)?,
             None => None,
         };
-        Ok(Address { token, ..address })
+        Ok(Address { url, token, data_dir: config.data_dir, is_found, may_use_own })
     }
 
-    pub(crate) fn url(&self) -> &Url {
-        &self.url
+    pub(crate) fn token(&self) -> Auth {
+        self.token.clone().map_or(Auth::None, Auth::Bearer)
     }
 
-    pub(crate) fn token(&self) -> Option<&str> {
-        self.token.as_ref().map(ExposeSecret::expose_secret)
-    }
-
-    pub(crate) fn is_loopback(&self) -> bool {
-        self.url.host_str().is_some_and(|host| {
-            let bare = host.trim_start_matches('[').trim_end_matches(']');
-            host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
-        })
-    }
-
-    /// Asks the data directory again, if it was asked the first time.
-    pub(crate) fn look_again(&mut self) {
-        let Some(path) = &self.found_in else { return };
-        if let Ok(Some(url)) = running(&DataDir::new(path)) {
-            self.url = url;
+    /// Asks the data directory again when the server does not answer, if it was asked the first time.
+    pub(crate) fn client(&self, api: &'static Api, auth: Auth) -> Answered<Client> {
+        let client = Client::new(drivers::http_client(), api, self.url.clone(), auth)?;
+        if !self.is_found {
+            return Ok(client);
         }
+        let dir = DataDir::new(&self.data_dir);
+        Ok(client.located_by(Arc::new(move || running(&dir).ok().flatten())))
+    }
+
+    /// A file of the data directory whose secrets may be shown to this server.
+    pub(super) fn own_file(&self, name: &str) -> Option<PathBuf> {
+        self.may_use_own.then(|| self.data_dir.join(name))
     }
 }
 

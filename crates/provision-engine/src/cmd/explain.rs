@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::operations::{ago, phase_cell};
 use crate::cli::Global;
-use crate::client::{Address, Client};
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Cell, Format, Table, printable};
 
@@ -21,7 +21,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) async fn run(global: &Global, args: &ExplainArgs) -> Result<Exit> {
-    let client = Client::new(Address::find(global)?)?;
+    let client = PlatformClient::find(global)?;
     let explanation = client.explain(args.id).await?;
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &explanation)?,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, Image, OrgArgs};
+use crate::launching::{Image, LaunchClient, OrgArgs};
 use crate::output::{self, Answer, Cell, Mood, Table, age, note};
 
 /// The most that is asked for in one call.
@@ -85,13 +85,13 @@ fn status(image: &Image) -> Cell {
 }
 
 pub(crate) async fn run(global: &Global, args: &ImagesArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = LaunchClient::find(global, &args.org)?;
     let limit = if args.all { usize::MAX } else { args.limit };
     let (mut items, mut has_more) = (Vec::new(), true);
     while has_more && items.len() < limit {
         let wanted = (limit - items.len()).min(PAGE_MAX);
         let query = [("offset", items.len().to_string()), ("limit", wanted.to_string())];
-        let page = door.images(&query).await?;
+        let page = client.images(&query).await?;
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::launch::{home, providers};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, OrgArgs};
+use crate::launching::{LaunchClient, OrgArgs};
 use crate::output::{self, Answer, Cell, Mood, Table, note};
 
 const EXAMPLES: &str = "\
@@ -114,14 +114,14 @@ impl Answer for Types {
 }
 
 pub(crate) async fn run(global: &Global, args: &InstanceTypesArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = LaunchClient::find(global, &args.org)?;
     if let Some(InstanceTypesCommand::Refresh(args)) = &args.command {
         let (provider, region) = (&args.place.provider, args.place.region());
-        let types = door.refresh_types(provider, &args.source, region).await?;
+        let types = client.refresh_types(provider, &args.source, region).await?;
         note(format!("{region} of {provider} has {types} instance types now"));
         return Ok(Exit::GOOD);
     }
-    let mut items = door.instance_types(&args.place.provider, &args.query()).await?;
+    let mut items = client.instance_types(&args.place.provider, &args.query()).await?;
     items.sort_by(|a, b| (a.vcpus, a.memory_mib, &a.name).cmp(&(b.vcpus, b.memory_mib, &b.name)));
     output::print(global.output, &Types { items })?;
     Ok(Exit::GOOD)

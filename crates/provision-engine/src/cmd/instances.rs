@@ -50,10 +50,10 @@ enum InstancesCommand {
 }
 
 pub(crate) async fn run(global: &Global, args: &InstancesArgs) -> Result<Exit> {
-    let broker = Broker::find(global, &args.broker)?;
+    let broker = &Broker::find(global, &args.broker)?;
     match &args.command {
         InstancesCommand::Create(args) => create::run(global, args, broker).await,
-        InstancesCommand::List(args) => list::run(global, args, &broker).await,
+        InstancesCommand::List(args) => list::run(global, args, broker).await,
         InstancesCommand::Show(args) => show::run(global, args, broker).await,
         InstancesCommand::Update(args) => update::run(global, args, broker).await,
         InstancesCommand::Delete(args) => delete::run(global, args, broker).await,

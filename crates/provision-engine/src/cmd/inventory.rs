@@ -11,7 +11,7 @@ use super::launch::providers;
 use super::launches::mood_of;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, Item, OrgArgs, csv};
+use crate::launching::{Item, LaunchClient, OrgArgs, csv};
 use crate::output::{self, Answer, Cell, Table, age};
 
 /// The columns of the table for other programs.
@@ -176,13 +176,13 @@ fn as_csv(items: &[Item]) -> String {
 }
 
 pub(crate) async fn run(global: &Global, args: &InventoryArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = LaunchClient::find(global, &args.org)?;
     if let Some(InventoryCommand::Terminate(args)) = &args.command {
-        return terminate::run(global, args, door).await;
+        return terminate::run(global, args, &client).await;
     }
     let (mut items, mut after) = (Vec::new(), None);
     loop {
-        let (page, next) = door.inventory(after).await?;
+        let (page, next) = client.inventory(after).await?;
         items.extend(page.into_iter().filter(|item| args.wants(item)));
         if next.is_none() {
             break;

@@ -11,6 +11,7 @@ mod wizard;
 use std::io::IsTerminal;
 
 use anyhow::Result;
+use api::client::CallError;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use workflows::launch::cloud::ProviderKind;
@@ -20,11 +21,12 @@ use self::draft::Draft;
 use self::image::ImageArgs;
 use self::prompt::{Asker, is_somebody_here};
 use self::wizard::Wizard;
-use super::launches::{Ended, Follow, Teller, conclude, print_for_scripts};
+use super::launches::{Follow, LaunchPrinter, conclude, print_for_scripts, way_back};
+use super::wait::{Ended, unless_stopped};
 use crate::cli::Global;
 use crate::config::Period;
 use crate::exit::Exit;
-use crate::launching::{Door, Launch, LaunchingError, OrgArgs};
+use crate::launching::{Launch, LaunchClient, OrgArgs};
 use crate::output::{self, Format, note, printable};
 
 pub(in crate::cmd) use file::{object as object_in, text as text_in};
@@ -109,17 +111,17 @@ pub(in crate::cmd) fn providers() -> PossibleValuesParser {
 }
 
 pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
-    let mut door = Door::find(global, &args.org)?;
-    let mut draft = Draft::read(args, &door).await?;
+    let client = &LaunchClient::find(global, &args.org)?;
+    let mut draft = Draft::read(args, client).await?;
     if !draft.missing().is_empty() && is_somebody_here() {
-        if !ask(&door, &mut draft, args.yes).await? {
+        if !ask(client, &mut draft, args.yes).await? {
             note("nothing was launched");
             return Ok(Exit::ERROR);
         }
     } else {
         draft.must_be_whole()?;
     }
-    let launch = submit(&door, &draft, args.idempotency_key.as_deref()).await?;
+    let launch = submit(client, &draft, args.idempotency_key.as_deref()).await?;
     let name = launch.id.to_string();
     if global.output == Format::Name {
         // Before the wait, so that a wait that is broken off has said what it waited for.
@@ -131,34 +133,38 @@ pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
     }
     note(format!("launch {name} is accepted"));
     let follow = Follow { name: &name, before: None, limit: Some(args.waiting.timeout) };
-    let ended = follow.to_the_end(&mut door, &mut Teller::new()).await?;
-    match ended {
+    match unless_stopped(follow.to_the_end(client, &mut LaunchPrinter::new())).await? {
         Ended::With(over) => conclude(global, &over),
         Ended::Left(exit) => {
-            close_window(&door, &name).await;
+            close_window(client, &name).await;
             Ok(exit)
         }
     }
 }
 
-async fn ask(door: &Door, draft: &mut Draft, is_meant: bool) -> Result<bool> {
+async fn ask(client: &LaunchClient, draft: &mut Draft, is_meant: bool) -> Result<bool> {
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr());
     let asker = Asker::new(&mut input, &mut output);
-    Wizard::new(door, asker, draft).fill(is_meant).await
+    Wizard::new(client, asker, draft).fill(is_meant).await
 }
 
-async fn submit(door: &Door, draft: &Draft, key: Option<&str>) -> Result<Launch> {
-    let body = draft.body(door).await?;
+async fn submit(client: &LaunchClient, draft: &Draft, key: Option<&str>) -> Result<Launch> {
+    let body = draft.body(client).await?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
     let key = key.map_or_else(new_key, str::to_owned);
-    let launched = door.create(&body, &key).await;
-    if launched.as_ref().is_err_and(LaunchingError::is_open) {
+    let launched = client.create(&body, &key).await;
+    if launched.as_ref().is_err_and(is_open) {
         note(format!(
             "the launch may be on its way: ask for the same with --idempotency-key {}",
             printable(&key)
         ));
     }
     Ok(launched?)
+}
+
+/// Whether the launch may be under way although no good answer came.
+fn is_open(error: &CallError) -> bool {
+    matches!(error, CallError::Lost { .. }) || matches!(error.status(), Some(500 | 504))
 }
 
 fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
@@ -173,17 +179,17 @@ fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
             "say where and how: provision-engine launches parameters {id} --source ID --type TYPE --key KEY"
         ));
     }
-    note(format!("launch {id} is accepted; follow it: provision-engine launches watch {id}"));
+    note(format!("launch {id} is accepted; follow it: {}", way_back(&id.to_string())));
     Ok(())
 }
 
 /// What it means that nobody watches any more is in the profile of the launch.
-async fn close_window(door: &Door, name: &str) {
-    match door.ask(name, "detach").await {
+async fn close_window(client: &LaunchClient, name: &str) {
+    match client.ask(name, "detach").await {
         Ok(launch) if launch.ends_with_its_window() => {
             note(format!("launch {name} is being cancelled, as its profile says"));
         }
-        Ok(_) => note(format!("it goes on; come back with: provision-engine launches watch {name}")),
+        Ok(_) => note(format!("it goes on; come back with: {}", way_back(name))),
         Err(error) => note(format!("{error}; look at it with: provision-engine launches show {name}")),
     }
 }

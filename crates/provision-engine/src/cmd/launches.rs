@@ -5,22 +5,22 @@ mod conclude;
 mod follow;
 mod list;
 mod parameters;
+mod printer;
 mod retry;
 mod show;
-mod teller;
 mod watch;
 
 pub(super) use conclude::{conclude, print_for_scripts};
-pub(super) use follow::{Ended, Follow};
+pub(super) use follow::{Follow, way_back};
+pub(super) use printer::LaunchPrinter;
 pub(super) use show::mood_of;
-pub(super) use teller::Teller;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, OrgArgs};
+use crate::launching::{LaunchClient, OrgArgs};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,14 +58,14 @@ enum LaunchesCommand {
 }
 
 pub(crate) async fn run(global: &Global, args: &LaunchesArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = &LaunchClient::find(global, &args.org)?;
     match &args.command {
-        LaunchesCommand::List(args) => list::run(global, args, &door).await,
-        LaunchesCommand::Show(args) => show::run(global, args, &door).await,
-        LaunchesCommand::Watch(args) => watch::run(global, args, door).await,
-        LaunchesCommand::Parameters(args) => parameters::run(global, args, door).await,
-        LaunchesCommand::Cancel(args) => cancel::run(global, args, door).await,
-        LaunchesCommand::Retry(args) => retry::run(global, args, "retry", door).await,
-        LaunchesCommand::Cleanup(args) => retry::run(global, args, "cleanup", door).await,
+        LaunchesCommand::List(args) => list::run(global, args, client).await,
+        LaunchesCommand::Show(args) => show::run(global, args, client).await,
+        LaunchesCommand::Watch(args) => watch::run(global, args, client).await,
+        LaunchesCommand::Parameters(args) => parameters::run(global, args, client).await,
+        LaunchesCommand::Cancel(args) => cancel::run(global, args, client).await,
+        LaunchesCommand::Retry(args) => retry::run(global, args, "retry", client).await,
+        LaunchesCommand::Cleanup(args) => retry::run(global, args, "cleanup", client).await,
     }
 }

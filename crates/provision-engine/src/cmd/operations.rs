@@ -5,7 +5,6 @@ mod bulk;
 mod journal;
 mod list;
 mod params;
-mod patience;
 mod rows;
 mod show;
 mod signal;
@@ -20,7 +19,7 @@ use clap::{Args, Subcommand};
 use doors::wire::Verb;
 
 use crate::cli::Global;
-use crate::client::{Address, Client};
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 
 const EXAMPLES: &str = "\
@@ -62,17 +61,17 @@ enum OperationsCommand {
 }
 
 pub(crate) async fn run(global: &Global, args: &OperationsArgs) -> Result<Exit> {
-    let client = Client::new(Address::find(global)?)?;
+    let client = &PlatformClient::find(global)?;
     match &args.command {
         OperationsCommand::Submit(args) => submit::run(global, args, client).await,
-        OperationsCommand::List(args) => list::run(global, args, &client).await,
-        OperationsCommand::Show(args) => show::run(global, args, &client).await,
+        OperationsCommand::List(args) => list::run(global, args, client).await,
+        OperationsCommand::Show(args) => show::run(global, args, client).await,
         OperationsCommand::Watch(args) => watch::run(global, args, client).await,
-        OperationsCommand::Journal(args) => journal::run(global, args, &client).await,
+        OperationsCommand::Journal(args) => journal::run(global, args, client).await,
         OperationsCommand::Cancel(args) => ask::run(global, args, Verb::Cancel, client).await,
         OperationsCommand::Pause(args) => ask::run(global, args, Verb::Pause, client).await,
         OperationsCommand::Resume(args) => ask::run(global, args, Verb::Resume, client).await,
         OperationsCommand::Retry(args) => ask::run(global, args, Verb::Retry, client).await,
-        OperationsCommand::Signal(args) => signal::run(global, args, &client).await,
+        OperationsCommand::Signal(args) => signal::run(global, args, client).await,
     }
 }

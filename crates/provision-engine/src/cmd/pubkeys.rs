@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::launch::{NewKey, is_meant, key_named};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, OrgArgs};
+use crate::launching::{LaunchClient, OrgArgs};
 use crate::output::{self, Answer, Cell, Table, note, printable};
 
 /// The most that is asked for in one call.
@@ -126,53 +126,53 @@ impl Answer for One {
 }
 
 pub(crate) async fn run(global: &Global, args: &PubkeysArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = LaunchClient::find(global, &args.org)?;
     match &args.command {
-        PubkeysCommand::List => list(global, &door).await?,
-        PubkeysCommand::Add(args) => add(global, args, &door).await?,
-        PubkeysCommand::Show(args) => output::print(global.output, &One(find(&door, &args.key).await?))?,
-        PubkeysCommand::Delete(args) => return delete(args, &door).await,
+        PubkeysCommand::List => list(global, &client).await?,
+        PubkeysCommand::Add(args) => add(global, args, &client).await?,
+        PubkeysCommand::Show(args) => output::print(global.output, &One(find(&client, &args.key).await?))?,
+        PubkeysCommand::Delete(args) => return delete(args, &client).await,
     }
     Ok(Exit::GOOD)
 }
 
-async fn list(global: &Global, door: &Door) -> Result<()> {
+async fn list(global: &Global, client: &LaunchClient) -> Result<()> {
     let (mut items, mut has_more) = (Vec::new(), true);
     while has_more {
         let query = [("offset", items.len().to_string()), ("limit", PAGE_MAX.to_string())];
-        let page = door.pubkeys(&query).await?;
+        let page = client.pubkeys(&query).await?;
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }
     output::print(global.output, &Pubkeys { items })
 }
 
-async fn add(global: &Global, args: &AddArgs, door: &Door) -> Result<()> {
+async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<()> {
     let NewKey { name, body } = NewKey::in_file("FILE", &args.file, args.name.as_deref())?;
-    let key = door.add_pubkey(&name, &body).await?;
+    let key = client.add_pubkey(&name, &body).await?;
     note(format!("public key {} is kept as number {}", printable(&key.name), key.id));
     output::print(global.output, &One(key))
 }
 
-async fn delete(args: &DeleteArgs, door: &Door) -> Result<Exit> {
-    let key = find(door, &args.name.key).await?;
+async fn delete(args: &DeleteArgs, client: &LaunchClient) -> Result<Exit> {
+    let key = find(client, &args.name.key).await?;
     let name = printable(&key.name);
     if !args.yes && !is_meant(&format!("Delete public key {name}?"))? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
-    for warning in door.delete_pubkey(key.id).await? {
+    for warning in client.delete_pubkey(key.id).await? {
         note(format!("warning: {}", printable(&warning)));
     }
     note(format!("public key {name} is deleted"));
     Ok(Exit::GOOD)
 }
 
-async fn find(door: &Door, given: &str) -> Result<Pubkey> {
+async fn find(client: &LaunchClient, given: &str) -> Result<Pubkey> {
     if let Ok(id) = given.parse() {
-        return Ok(door.pubkey(id).await?);
+        return Ok(client.pubkey(id).await?);
     }
-    key_named(door, given).await?.with_context(|| {
+    key_named(client, given).await?.with_context(|| {
         format!("no public key is called {given}; `provision-engine pubkeys list` shows them")
     })
 }

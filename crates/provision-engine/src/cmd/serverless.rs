@@ -14,8 +14,9 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::cli::Global;
+use crate::client::OpenNebulaArgs;
 use crate::exit::Exit;
-use crate::serverless::{Door, DoorArgs};
+use crate::serverless::ServerlessClient;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,7 +34,7 @@ file that ONE_AUTH names says who asks, else ~/.one/one_auth.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ServerlessArgs {
     #[command(flatten)]
-    door: DoorArgs,
+    user: OpenNebulaArgs,
     #[command(subcommand)]
     command: ServerlessCommand,
 }
@@ -49,13 +50,13 @@ enum ServerlessCommand {
 }
 
 pub(crate) async fn run(global: &Global, args: &ServerlessArgs) -> Result<Exit> {
-    let door = || Door::find(global, &args.door);
+    let client = || ServerlessClient::find(global, &args.user);
     match &args.command {
-        ServerlessCommand::List(args) => list::run(global, args, &door()?).await,
-        ServerlessCommand::Show(args) => show::run(global, args, door()?).await,
-        ServerlessCommand::Create(args) => create::run(global, args, door()?).await,
-        ServerlessCommand::Update(args) => update::run(global, args, door()?).await,
-        ServerlessCommand::Delete(args) => delete::run(global, args, door()?).await,
-        ServerlessCommand::Orphans(orphans) => orphans::run(global, orphans, &args.door).await,
+        ServerlessCommand::List(args) => list::run(global, args, &client()?).await,
+        ServerlessCommand::Show(args) => show::run(global, args, &client()?).await,
+        ServerlessCommand::Create(args) => create::run(global, args, &client()?).await,
+        ServerlessCommand::Update(args) => update::run(global, args, &client()?).await,
+        ServerlessCommand::Delete(args) => delete::run(global, args, &client()?).await,
+        ServerlessCommand::Orphans(orphans) => orphans::run(global, orphans, &args.user).await,
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::launch::{is_meant, providers};
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, OrgArgs};
+use crate::launching::{LaunchClient, OrgArgs};
 use crate::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
 
 /// The most that is asked for in one call.
@@ -147,21 +147,21 @@ impl Answer for Sources {
 }
 
 pub(crate) async fn run(global: &Global, args: &SourcesArgs) -> Result<Exit> {
-    let door = Door::find(global, &args.org)?;
+    let client = LaunchClient::find(global, &args.org)?;
     match &args.command {
-        SourcesCommand::List(args) => list(global, args, &door).await,
-        SourcesCommand::Add(args) => add(global, args, &door).await,
-        SourcesCommand::Status(args) => status(global, args, &door).await,
-        SourcesCommand::Delete(args) => delete(args, &door).await,
+        SourcesCommand::List(args) => list(global, args, &client).await,
+        SourcesCommand::Add(args) => add(global, args, &client).await,
+        SourcesCommand::Status(args) => status(global, args, &client).await,
+        SourcesCommand::Delete(args) => delete(args, &client).await,
     }
 }
 
-async fn list(global: &Global, args: &ListArgs, door: &Door) -> Result<Exit> {
+async fn list(global: &Global, args: &ListArgs, client: &LaunchClient) -> Result<Exit> {
     let (mut items, mut has_more) = (Vec::new(), true);
     while has_more {
         let mut query = vec![("offset", items.len().to_string()), ("limit", PAGE_MAX.to_string())];
         query.extend(args.provider.clone().map(|provider| ("provider", provider)));
-        let page = door.sources(&query).await?;
+        let page = client.sources(&query).await?;
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }
@@ -201,9 +201,9 @@ fn read_secret(path: &std::path::Path) -> Result<SecretString> {
     Ok(SecretString::from(text.expose_secret().trim()))
 }
 
-async fn add(global: &Global, args: &AddArgs, door: &Door) -> Result<Exit> {
+async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<Exit> {
     let secret = std::env::var(SECRET).ok().filter(|text| !text.is_empty()).map(SecretString::from);
-    let source = door.add_source(&args.body(secret)?).await?;
+    let source = client.add_source(&args.body(secret)?).await?;
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &source)?,
         _ => output::data(&printable(&source.id))?,
@@ -243,22 +243,22 @@ impl Answer for Checked {
     }
 }
 
-async fn status(global: &Global, args: &StatusArgs, door: &Door) -> Result<Exit> {
-    let source = door.source(&args.id).await?;
-    door.check_source(&args.id).await?;
-    let validity = door.permissions(&args.id, args.region.as_deref()).await?;
+async fn status(global: &Global, args: &StatusArgs, client: &LaunchClient) -> Result<Exit> {
+    let source = client.source(&args.id).await?;
+    client.check_source(&args.id).await?;
+    let validity = client.permissions(&args.id, args.region.as_deref()).await?;
     let exit = if validity.valid { Exit::GOOD } else { Exit::FOUND };
     output::print(global.output, &Checked { source, validity })?;
     Ok(exit)
 }
 
-async fn delete(args: &DeleteArgs, door: &Door) -> Result<Exit> {
+async fn delete(args: &DeleteArgs, client: &LaunchClient) -> Result<Exit> {
     let id = printable(&args.id);
     if !args.yes && !is_meant(&format!("Delete source {id}?"))? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
-    door.delete_source(&args.id).await?;
+    client.delete_source(&args.id).await?;
     note(format!("source {id} is deleted"));
     Ok(Exit::GOOD)
 }

@@ -7,7 +7,7 @@ use engine::{Clock, Role, WallClock};
 
 use super::operations::ago;
 use crate::cli::Global;
-use crate::client::{Address, Client};
+use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
@@ -77,7 +77,7 @@ impl Answer for TokenList {
 }
 
 pub(crate) async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
-    let client = Client::new(Address::find(global)?)?;
+    let client = PlatformClient::find(global)?;
     match &args.command {
         TokensCommand::List => output::print(global.output, &client.tokens().await?)?,
         TokensCommand::Create { role, name, platform, expires } => {

@@ -9,7 +9,7 @@ use engine::{Clock, Role, WallClock};
 
 use super::operations::ago;
 use crate::cli::Global;
-use crate::client::{Address, Client};
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -95,7 +95,7 @@ impl Answer for UserList {
 }
 
 pub(crate) async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
-    let client = Client::new(Address::find(global)?)?;
+    let client = PlatformClient::find(global)?;
     match &args.command {
         UsersCommand::List => output::print(global.output, &client.users().await?)?,
         UsersCommand::Add { name, role, password } => add(global, &client, name, *role, *password).await?,
@@ -124,7 +124,7 @@ pub(crate) async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-async fn add(global: &Global, client: &Client, name: &str, role: Role, asks: bool) -> Result<()> {
+async fn add(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
     let password = if asks { Some((&password::read(name)?).into()) } else { None };
     let made = client.create_user(&NewUser { name: name.to_owned(), role: role.into(), password }).await?;
     match (global.output, &made.password) {

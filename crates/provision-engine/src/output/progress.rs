@@ -1,26 +1,80 @@
-//! One line on a terminal that changes while the program works.
+//! How far something is: one line on a terminal that changes, elsewhere line by line.
 
 use std::io::{self, IsTerminal, Write};
 
-/// Shows how far something is, where somebody watches, and nothing at all where nobody does.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    is_shown: bool,
-}
+use api::client::News;
+
+use super::{note, printable};
 
 const CLEAR: &str = "\r\x1b[K";
+/// A line that wraps cannot be written again.
+const LINE_CHARS_MAX: usize = 79;
 
-impl Progress {
-    pub(crate) fn new() -> Progress {
-        Progress { is_shown: io::stderr().is_terminal() }
+#[derive(Debug)]
+pub(crate) struct ProgressPrinter {
+    is_terminal: bool,
+    last: String,
+}
+
+impl ProgressPrinter {
+    pub(crate) fn new() -> ProgressPrinter {
+        ProgressPrinter::on(io::stderr().is_terminal())
     }
 
-    /// Replaces the line.
-    pub(crate) fn say(&self, text: &str) {
-        if self.is_shown {
-            write(&format!("{CLEAR}{text}"));
+    pub(crate) fn on(is_terminal: bool) -> ProgressPrinter {
+        ProgressPrinter { is_terminal, last: String::new() }
+    }
+
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Replaces the line, where there is a terminal.
+    pub(crate) fn line(&self, text: &str) {
+        if self.is_terminal {
+            write(&format!("{CLEAR}{}", cut(text)));
         }
     }
+
+    /// Prints what has changed.
+    pub(crate) fn report(&mut self, text: &str) {
+        let text = printable(text);
+        if text == self.last {
+            return;
+        }
+        if self.is_terminal {
+            self.line(&text);
+        } else {
+            note(&text);
+        }
+        self.last = text;
+    }
+
+    /// What was printed last is printed again when it comes again.
+    pub(crate) fn forget(&mut self) {
+        self.last.clear();
+    }
+
+    /// What happens while something is waited for.
+    pub(crate) fn news(&mut self, news: &News<'_>) {
+        match news {
+            News::Going(words) => self.report(words),
+            News::Away(error) => self.report(&format!("{error}; trying again")),
+        }
+    }
+
+    /// Prints a line that stays.
+    pub(crate) fn permanent(&self, text: &str) {
+        self.line("");
+        note(text);
+    }
+}
+
+fn cut(text: &str) -> String {
+    if text.chars().count() <= LINE_CHARS_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(LINE_CHARS_MAX - 1).chain(['…']).collect()
 }
 
 fn write(text: &str) {
@@ -29,11 +83,20 @@ fn write(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
-impl Drop for Progress {
+impl Drop for ProgressPrinter {
     /// Whatever is printed next begins on a clean line.
     fn drop(&mut self) {
-        if self.is_shown {
-            write(CLEAR);
-        }
+        self.line("");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_fits_into_one() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"x".repeat(200)).chars().count(), LINE_CHARS_MAX);
     }
 }

@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use api::client::CallError;
 use clap::Args;
+use doors::osb::wire::BindBody;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::super::wait::Ended;
 use super::locate::{Plan, known, locate};
 use super::params::{ContextArgs, ParamArgs};
-use super::wait::{Ended, WaitArgs, Watch, in_words};
+use super::wait::{WaitArgs, Watch, in_words};
 use super::{PlanArgs, given_or_new};
-use crate::broker::{Action, Bind, Binding, Broker, BrokerError, State, Subject, plain};
+use crate::broker::{Action, Binding, Broker, State, Subject, plain};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Cell, Format, Table, note, printable};
@@ -48,23 +51,25 @@ pub(super) struct BindArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &BindArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &BindArgs, broker: &Broker) -> Result<Exit> {
     let catalog = broker.catalog().await?;
-    let plan = known(locate(&broker, &catalog, &args.id, &args.plan).await?, &args.id)?;
+    let plan = known(locate(broker, &catalog, &args.id, &args.plan).await?, &args.id)?;
     let parameters = args.params.read(plan.offer.map(|offer| offer.plan), Action::Bind)?;
-    let context = if args.context.is_empty() { Map::new() } else { args.context.read()? };
+    let context = if args.context.is_empty() { None } else { Some(args.context.read()?) };
     let subject = Subject::binding(&args.id, &given_or_new(args.binding_id.as_deref()));
-    let body = Bind {
-        service_id: &plan.ids.service,
-        plan_id: &plan.ids.plan,
-        context: &context,
-        parameters: &parameters,
+    let body = BindBody {
+        service_id: Some(plan.ids.service.clone()),
+        plan_id: Some(plan.ids.plan.clone()),
+        context,
+        parameters: Some(parameters).filter(|parameters| !parameters.is_empty()),
+        bind_resource: None,
+        predecessor_binding_id: None,
     };
     let reply = match broker.bind(&subject, &body).await {
         Ok(reply) => reply,
         Err(error) => {
             // Nobody would know the id otherwise, and something may be there under it.
-            if matches!(error, BrokerError::Lost { .. } | BrokerError::Strange { .. }) || error.may_heal() {
+            if matches!(error, CallError::Unexpected { .. }) || error.may_heal() {
                 note(format!("the binding may exist: its id is {}", binding_id(&subject)));
             }
             return Err(error.into());
@@ -84,7 +89,7 @@ pub(super) async fn run(global: &Global, args: &BindArgs, mut broker: Broker) ->
         return Ok(Exit::GOOD);
     }
     let operation = reply.body.operation.as_deref();
-    if let Some(exit) = waited(args, &mut broker, &subject, &plan, operation).await? {
+    if let Some(exit) = waited(args, broker, &subject, &plan, operation).await? {
         return Ok(exit);
     }
     let binding = broker.binding(&subject, &plan.ids).await?;
@@ -94,7 +99,7 @@ pub(super) async fn run(global: &Global, args: &BindArgs, mut broker: Broker) ->
 /// An exit when there is no binding to fetch.
 async fn waited(
     args: &BindArgs,
-    broker: &mut Broker,
+    broker: &Broker,
     subject: &Subject,
     plan: &Plan<'_>,
     operation: Option<&str>,
@@ -104,13 +109,13 @@ async fn waited(
     let watch = Watch { subject, ids: Some(&plan.ids), operation, is_removal: false, limit };
     match watch.wait(broker).await? {
         Ended::Left(exit) => Ok(Some(exit)),
-        Ended::Settled(last) if last.state == State::Succeeded => {
+        Ended::With(last) if last.state == State::Succeeded => {
             if !plan.bindings_retrievable() {
                 note("the catalog does not say that bindings can be fetched; trying all the same");
             }
             Ok(None)
         }
-        Ended::Settled(last) => {
+        Ended::With(last) => {
             note(in_words(&last));
             let id = binding_id(subject);
             note(format!("remove what is left: provision-engine instances unbind {} {id}", args.id));

@@ -1,14 +1,16 @@
 //! `instances create`: a new instance of a plan.
 
 use anyhow::Result;
+use api::client::CallError;
 use clap::Args;
+use doors::osb::wire::ProvisionBody;
 use serde_json::{Map, Value};
 
 use super::given_or_new;
 use super::outcome::{Asked, Verb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::broker::{Action, Broker, BrokerError, Provision, Subject};
+use crate::broker::{Action, Broker, Subject};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::note;
@@ -46,25 +48,26 @@ pub(super) struct CreateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &CreateArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &Broker) -> Result<Exit> {
     let catalog = broker.catalog().await?;
     let offer = catalog.find(args.service.as_deref(), &args.plan)?;
     let parameters = args.params.read(Some(offer.plan), Action::Create)?;
     let context = args.context.read()?;
     let id = given_or_new(args.id.as_deref());
-    let body = Provision {
-        service_id: &offer.service.id,
-        plan_id: &offer.plan.id,
+    let body = ProvisionBody {
+        service_id: offer.service.id.clone(),
+        plan_id: offer.plan.id.clone(),
         organization_guid: text(&context, "organization_guid"),
         space_guid: text(&context, "space_guid"),
-        context: &context,
-        parameters: &parameters,
+        context: Some(context),
+        parameters: Some(parameters).filter(|parameters| !parameters.is_empty()),
+        maintenance_info: None,
     };
     let reply = match broker.provision(&id, &body).await {
         Ok(reply) => reply,
         Err(error) => {
             // Nobody would know the id otherwise, and something may be there under it.
-            if matches!(error, BrokerError::Lost { .. } | BrokerError::Strange { .. }) || error.may_heal() {
+            if matches!(error, CallError::Unexpected { .. }) || error.may_heal() {
                 note(format!("the instance may exist: its id is {id}"));
             }
             return Err(error.into());
@@ -77,9 +80,9 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, mut broker: Broker) 
         plan: &offer.plan.name,
         limit: args.waiting.limit(offer.plan.maximum_polling_duration),
     };
-    asked.see_through(global, &mut broker, &reply, &args.waiting).await
+    asked.see_through(global, broker, &reply, &args.waiting).await
 }
 
-fn text<'a>(context: &'a Map<String, Value>, key: &str) -> &'a str {
-    context.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).unwrap_or(NOWHERE)
+fn text(context: &Map<String, Value>, key: &str) -> String {
+    context.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).unwrap_or(NOWHERE).to_owned()
 }

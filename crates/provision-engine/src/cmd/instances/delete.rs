@@ -36,9 +36,9 @@ pub(super) struct DeleteArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &DeleteArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &Broker) -> Result<Exit> {
     let catalog = broker.catalog().await?;
-    let plan = match locate(&broker, &catalog, &args.id, &args.plan).await? {
+    let plan = match locate(broker, &catalog, &args.id, &args.plan).await? {
         Located::Gone => return Ok(gone(&args.id)),
         located => known(located, &args.id)?,
     };
@@ -54,7 +54,7 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, mut broker: Broker) 
     };
     let limit = args.waiting.limit(plan.polling_seconds());
     let asked = Asked { verb: Verb::Delete, subject, ids: Some(plan.ids.clone()), plan: name, limit };
-    asked.see_through(global, &mut broker, &reply, &args.waiting).await
+    asked.see_through(global, broker, &reply, &args.waiting).await
 }
 
 fn gone(id: &str) -> Exit {

@@ -1,11 +1,12 @@
 //! `instances list`: which instances our own broker has. The API of brokers has no list.
 
 use anyhow::Result;
+use api::client::CallError;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::broker::{Broker, BrokerError, plain};
+use crate::broker::{Broker, plain};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Table, note, printable};
@@ -93,9 +94,9 @@ pub(super) async fn run(global: &Global, args: &ListArgs, broker: &Broker) -> Re
 }
 
 /// A broker that knows nothing of lists is not ours.
-fn explained(error: BrokerError) -> anyhow::Error {
+fn explained(error: CallError) -> anyhow::Error {
     let is_foreign =
-        matches!(error, BrokerError::Strange { .. }) || matches!(error.status(), Some(404..=406));
+        matches!(error, CallError::Unexpected { .. }) || matches!(error.status(), Some(404..=406));
     if is_foreign {
         return anyhow::anyhow!(
             "this broker has no list of instances: only a provision-engine does, and a platform has to remember \

@@ -6,9 +6,11 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::wait::{Ended, WaitArgs, Watch, in_words, way_back};
-use crate::broker::{Broker, Changed, Ids, LastOperation, Reply, State, Subject, aftermath};
+use super::super::wait::Ended;
+use super::wait::{WaitArgs, Watch, in_words, way_back};
+use crate::broker::{Broker, Changed, Ids, LastOperation, Reply, State, Subject};
 use crate::cli::Global;
+use crate::client::aftermath;
 use crate::exit::Exit;
 use crate::output::{self, Format, note, printable};
 
@@ -64,7 +66,7 @@ impl Asked<'_> {
     pub(super) async fn see_through(
         &self,
         global: &Global,
-        broker: &mut Broker,
+        broker: &Broker,
         reply: &Reply<Changed>,
         waiting: &WaitArgs,
     ) -> Result<Exit> {
@@ -95,7 +97,7 @@ impl Asked<'_> {
         };
         match watch.wait(broker).await? {
             Ended::Left(exit) => Ok(exit),
-            Ended::Settled(last) => {
+            Ended::With(last) => {
                 self.print(global, &reply.body, last.state, last.description.as_deref())?;
                 Ok(self.settled(&reply.body, &last))
             }

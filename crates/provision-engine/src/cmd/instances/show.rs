@@ -1,12 +1,14 @@
 //! `instances show`: what a broker says about an instance or a binding, without its credentials.
 
 use anyhow::{Result, bail};
+use api::client::CallError;
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::wait::{Ended, WaitArgs, Watch, in_words};
-use crate::broker::{Broker, BrokerError, Catalog, Ids, Instance, LastOperation, State, Subject, plain};
+use super::super::wait::Ended;
+use super::wait::{WaitArgs, Watch, in_words};
+use crate::broker::{Broker, Catalog, Ids, Instance, LastOperation, State, Subject, plain};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Mood, Table, note, printable};
@@ -84,7 +86,7 @@ impl Answer for Shown {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &ShowArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ShowArgs, broker: &Broker) -> Result<Exit> {
     let subject = Subject { instance: args.id.clone(), binding: args.binding.clone() };
     let catalog = broker.catalog().await?;
     let mut last = match broker.last_operation(&subject, None, None).await {
@@ -98,9 +100,9 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, mut broker: Broker) ->
     if args.waiting.wait && is_going(&last) {
         let limit = args.waiting.limit(None);
         let watch = Watch { subject: &subject, ids: None, operation: None, is_removal: false, limit };
-        match watch.wait(&mut broker).await {
+        match watch.wait(broker).await {
             Ok(Ended::Left(exit)) => return Ok(exit),
-            Ok(Ended::Settled(settled)) => last = Some(settled),
+            Ok(Ended::With(settled)) => last = Some(settled),
             Err(error) if is_gone(&error) => {
                 note(format!("{} is gone", args.binding.as_ref().unwrap_or(&args.id)));
                 return Ok(Exit::GOOD);
@@ -110,7 +112,7 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, mut broker: Broker) ->
     }
     let instance = match &args.binding {
         Some(_) => None,
-        None => fetched(&broker, &catalog, &args.id).await?,
+        None => fetched(broker, &catalog, &args.id).await?,
     };
     if instance.is_none() && last.is_none() {
         let what = args.binding.as_ref().map_or("instance", |_| "binding");
@@ -124,7 +126,7 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, mut broker: Broker) ->
 
 /// What was waited for was its end.
 fn is_gone(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<BrokerError>().and_then(BrokerError::status) == Some(410)
+    error.downcast_ref::<CallError>().and_then(CallError::status) == Some(410)
 }
 
 /// Nothing while it is being made or changed, and nothing from brokers that do not tell.

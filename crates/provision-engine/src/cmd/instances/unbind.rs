@@ -30,9 +30,9 @@ pub(super) struct UnbindArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &UnbindArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &UnbindArgs, broker: &Broker) -> Result<Exit> {
     let catalog = broker.catalog().await?;
-    let plan = match locate(&broker, &catalog, &args.id, &args.plan).await? {
+    let plan = match locate(broker, &catalog, &args.id, &args.plan).await? {
         Located::Gone => return Ok(gone(args)),
         located => known(located, &args.id)?,
     };
@@ -44,7 +44,7 @@ pub(super) async fn run(global: &Global, args: &UnbindArgs, mut broker: Broker) 
     let limit = args.waiting.limit(plan.polling_seconds());
     let name = plan.offer.map_or("", |offer| &offer.plan.name);
     let asked = Asked { verb: Verb::Unbind, subject, ids: Some(plan.ids.clone()), plan: name, limit };
-    asked.see_through(global, &mut broker, &reply, &args.waiting).await
+    asked.see_through(global, broker, &reply, &args.waiting).await
 }
 
 fn gone(args: &UnbindArgs) -> Exit {

@@ -2,13 +2,15 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use doors::osb::wire::UpdateBody;
+use serde_json::Map;
 
 use super::PlanArgs;
 use super::locate::{Located, known, locate};
 use super::outcome::{Asked, Verb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::broker::{Action, Broker, Previous, Subject, Update};
+use crate::broker::{Action, Broker, Subject};
 use crate::cli::Global;
 use crate::exit::Exit;
 
@@ -37,12 +39,12 @@ pub(super) struct UpdateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &UpdateArgs, mut broker: Broker) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &Broker) -> Result<Exit> {
     if args.plan.is_none() && args.params.is_empty() && args.context.is_empty() {
         bail!("nothing to change: give --plan, --param, --params or --context");
     }
     let catalog = broker.catalog().await?;
-    let located = locate(&broker, &catalog, &args.id, &PlanArgs { plan: None, service: None }).await?;
+    let located = locate(broker, &catalog, &args.id, &PlanArgs { plan: None, service: None }).await?;
     let current = match (located, &args.plan, &args.service) {
         (Located::Known(plan), ..) => Some(plan),
         // Only the service has to be known.
@@ -58,12 +60,14 @@ pub(super) async fn run(global: &Global, args: &UpdateArgs, mut broker: Broker) 
     let offer = wanted.or_else(|| current.as_ref().and_then(|current| current.offer));
     let parameters = args.params.read(offer.map(|offer| offer.plan), Action::Update)?;
     let context = args.context.read()?;
-    let body = Update {
-        service_id: &service_id,
-        plan_id: wanted.map(|offer| offer.plan.id.as_str()),
-        parameters: (!args.params.is_empty()).then_some(&parameters),
-        context: (!args.context.is_empty()).then_some(&context),
-        previous_values: current.as_ref().map(|current| Previous { plan_id: &current.ids.plan }),
+    let previous = |plan: &str| Map::from_iter([("plan_id".to_owned(), plan.into())]);
+    let body = UpdateBody {
+        service_id,
+        plan_id: wanted.map(|offer| offer.plan.id.clone()),
+        parameters: (!args.params.is_empty()).then_some(parameters),
+        context: (!args.context.is_empty()).then_some(context),
+        maintenance_info: None,
+        previous_values: current.as_ref().map(|current| previous(&current.ids.plan)),
     };
     let reply = broker.update(&args.id, &body).await?;
     let asked = Asked {
@@ -73,5 +77,5 @@ pub(super) async fn run(global: &Global, args: &UpdateArgs, mut broker: Broker) 
         plan: offer.map_or("", |offer| &offer.plan.name),
         limit: args.waiting.limit(offer.and_then(|offer| offer.plan.maximum_polling_duration)),
     };
-    asked.see_through(global, &mut broker, &reply, &args.waiting).await
+    asked.see_through(global, broker, &reply, &args.waiting).await
 }

@@ -1,17 +1,16 @@
 //! Waiting for the last operation on an instance or a binding.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use api::client::{Look, Pace, Waited};
 use clap::Args;
-use tokio::time::{Instant, sleep_until};
 
-use crate::broker::{Broker, BrokerError, Ids, LastOperation, Reply, State, Subject};
+use super::super::wait::{Ended, or_come_back};
+use crate::broker::{Broker, Ids, LastOperation, Reply, State, Subject};
 use crate::config::Period;
-use crate::exit::{Exit, TimedOut};
-use crate::output::{Progress, lasted, note, printable};
-use crate::signals::Signals;
+use crate::exit::TimedOut;
+use crate::output::{ProgressPrinter, lasted, printable};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -20,6 +19,12 @@ const RETRY_AFTER_MIN: Duration = Duration::from_millis(100);
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 /// When neither the plan nor the user says how long.
 const LIMIT: Duration = Duration::from_hours(1);
+const REMOVED: LastOperation = LastOperation {
+    state: State::Succeeded,
+    description: None,
+    instance_usable: None,
+    update_repeatable: None,
+};
 
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
@@ -51,82 +56,36 @@ pub(super) struct Watch<'a> {
     pub(super) limit: Duration,
 }
 
-/// How the waiting ended. That the time was over is an error.
-#[derive(Debug)]
-pub(super) enum Ended {
-    Settled(LastOperation),
-    /// Somebody pressed Ctrl-C; the operation goes on.
-    Left(Exit),
-}
-
 impl Watch<'_> {
-    pub(super) async fn wait(&self, broker: &mut Broker) -> Result<Ended> {
-        let mut signals = Signals::catch().context("cannot wait for signals")?;
-        tokio::select! {
-            settled = self.until_settled(broker) => settled.map(Ended::Settled),
-            signal = signals.next() => {
-                note(format!("it goes on; come back with: {}", self.way_back()));
-                // What a shell makes of a program that such a signal has ended.
-                Ok(Ended::Left(Exit(if signal == "SIGINT" { 130 } else { 143 })))
-            }
-        }
+    pub(super) async fn wait(&self, broker: &Broker) -> Result<Ended<LastOperation>> {
+        let way_back = way_back(self.subject);
+        or_come_back(&way_back, self.until_settled(broker, &way_back)).await
     }
 
-    async fn until_settled(&self, broker: &mut Broker) -> Result<LastOperation> {
-        let now = Instant::now();
-        // A limit beyond the end of time is no limit.
-        let until = now.checked_add(self.limit).unwrap_or(now + Duration::from_hours(24 * 365));
-        let (mut teller, mut pause) = (Teller::new(), FIRST_PAUSE);
-        loop {
+    async fn until_settled(&self, broker: &Broker, way_back: &str) -> Result<LastOperation> {
+        let look = async || {
             let look = broker.last_operation(self.subject, self.ids, self.operation).await;
-            let asked = match self.judged(look) {
-                Ok(Reply { body, .. }) if body.state != State::InProgress => return Ok(body),
-                Ok(Reply { body, retry_after, .. }) => {
-                    teller.tell(&body);
-                    retry_after
-                }
-                Err(error) if error.may_heal() => {
-                    if Instant::now() >= until {
-                        return Err(TimedOut(format!("nobody knows how it stands: {error}")).into());
-                    }
-                    teller.trouble(&error);
-                    broker.look_again();
-                    None
-                }
-                Err(error) => return Err(error.into()),
+            let Reply { body, retry_after, .. } = match look {
+                // What was to be removed is gone.
+                Err(error) if self.is_removal && error.is_absent() => return Ok(Look::over(REMOVED)),
+                look => look?,
             };
-            if Instant::now() >= until {
-                let (limit, way) = (lasted(self.limit), self.way_back());
-                return Err(
-                    TimedOut(format!("it is still in progress after {limit} and goes on: {way}")).into()
-                );
+            if body.state != State::InProgress {
+                return Ok(Look::over(body));
             }
-            sleep_until((Instant::now() + interval(asked, pause)).min(until)).await;
-            pause = (pause * 3 / 2).min(LONGEST_PAUSE);
-        }
-    }
-
-    /// Whoever removes something and hears that it is gone has succeeded.
-    fn judged(
-        &self,
-        look: Result<Reply<LastOperation>, BrokerError>,
-    ) -> Result<Reply<LastOperation>, BrokerError> {
-        match look {
-            Err(error) if self.is_removal && error.is_absent() => {
-                let body = LastOperation {
-                    state: State::Succeeded,
-                    description: None,
-                    instance_usable: None,
-                    update_repeatable: None,
-                };
-                Ok(Reply { is_going: false, retry_after: None, body })
+            let (words, pause) = (in_words(&body), retry_after.map(within_reason));
+            Ok(Look { pause, ..Look::going(body, words) })
+        };
+        let mut progress = ProgressPrinter::new();
+        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(self.limit));
+        match broker.http.wait_until(pace, look, |news| progress.news(&news)).await? {
+            Waited::Over(last) => Ok(last),
+            Waited::Going(..) => {
+                let limit = lasted(self.limit);
+                Err(TimedOut(format!("it is still in progress after {limit} and goes on: {way_back}")).into())
             }
-            look => look,
+            Waited::Unknown(error) => Err(TimedOut(format!("nobody knows how it stands: {error}")).into()),
         }
-    }
-
-    fn way_back(&self) -> String {
-        way_back(self.subject)
     }
 }
 
@@ -139,44 +98,17 @@ pub(super) fn way_back(subject: &Subject) -> String {
     }
 }
 
-fn interval(asked: Option<Duration>, pause: Duration) -> Duration {
-    asked.map_or(pause, |asked| asked.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX))
-}
-
-/// Tells people what changes: on a terminal in one line that is written again, elsewhere line by line.
-struct Teller {
-    progress: Option<Progress>,
-    last: String,
-}
-
-impl Teller {
-    fn new() -> Teller {
-        Teller { progress: std::io::stderr().is_terminal().then(Progress::new), last: String::new() }
-    }
-
-    fn tell(&mut self, operation: &LastOperation) {
-        self.say(in_words(operation));
-    }
-
-    fn trouble(&mut self, error: &BrokerError) {
-        self.say(format!("{error}; trying again"));
-    }
-
-    fn say(&mut self, text: String) {
-        if text == self.last {
-            return;
-        }
-        match &self.progress {
-            Some(progress) => progress.say(&text),
-            None => note(&text),
-        }
-        self.last = text;
-    }
+fn within_reason(asked: Duration) -> Duration {
+    asked.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX)
 }
 
 /// `in progress: waiting for the cluster`.
 pub(super) fn in_words(operation: &LastOperation) -> String {
-    let state = operation.state.as_str();
+    let state = match operation.state {
+        State::InProgress => "in progress",
+        State::Succeeded => "succeeded",
+        State::Failed => "failed",
+    };
     match operation.description.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(description) => format!("{state}: {}", printable(description)),
         None => state.to_owned(),
@@ -189,12 +121,9 @@ mod tests {
 
     #[test]
     fn a_broker_may_ask_for_patience_within_reason() {
-        let pause = Duration::from_millis(700);
-        for (asked_ms, expected_ms) in
-            [(None, 700), (Some(0), 100), (Some(100), 100), (Some(9_000), 9_000), (Some(86_400_000), 30_000)]
-        {
-            let asked = asked_ms.map(Duration::from_millis);
-            assert_eq!(interval(asked, pause), Duration::from_millis(expected_ms), "{asked_ms:?}");
+        for (asked_ms, expected_ms) in [(0, 100), (100, 100), (9_000, 9_000), (86_400_000, 30_000)] {
+            let pause = within_reason(Duration::from_millis(asked_ms));
+            assert_eq!(pause, Duration::from_millis(expected_ms), "{asked_ms}");
         }
     }
 

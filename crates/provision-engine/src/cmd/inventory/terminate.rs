@@ -2,23 +2,24 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use api::client::{Look, Pace, Waited};
 use clap::Args;
 use doors::launch::inventory::wire::Termination;
 use serde::Serialize;
-use tokio::time::{sleep, timeout};
 
 use super::super::launch::is_meant;
+use super::super::wait::{Ended, unless_stopped};
 use crate::cli::Global;
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
-use crate::launching::{Door, LaunchingError};
+use crate::launching::LaunchClient;
 use crate::output::{self, Answer, Cell, Mood, Table, note};
-use crate::signals::Signals;
 
 /// A cloud takes a minute or two.
 const LIMIT: Period = Period::minutes(10);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+const UNDER_WAY: &str = "terminating";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,7 +79,7 @@ fn mood(state: &str) -> Mood {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &TerminateArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &TerminateArgs, client: &LaunchClient) -> Result<Exit> {
     let question = format!("Terminate {}? What is on them is lost.", args.instances.join(", "));
     if !args.yes && !is_meant(&question)? {
         note("nothing was terminated");
@@ -86,7 +87,7 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, mut door: Door) -
     }
     let (mut items, mut refusal) = (Vec::new(), None);
     for instance in &args.instances {
-        match door.terminate(instance).await {
+        match client.terminate(instance).await {
             Ok(asked) => items.push(asked),
             // The others can go all the same.
             Err(error) => {
@@ -95,9 +96,9 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, mut door: Door) -
             }
         }
     }
-    let left = if args.wait { args.see_through(&mut door, &mut items).await? } else { None };
+    let left = if args.wait { args.see_through(client, &mut items).await? } else { None };
     let has_failed = items.iter().any(|item| item.state == "failed");
-    let is_asked = items.iter().any(|item| item.state == "terminating");
+    let is_asked = items.iter().any(|item| item.state == UNDER_WAY);
     if !items.is_empty() {
         output::print(global.output, &Terminations { items })?;
     }
@@ -111,32 +112,30 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, mut door: Door) -
 }
 
 impl TerminateArgs {
-    /// Looks until none is under way any longer, or somebody presses Ctrl-C.
-    async fn see_through(&self, door: &mut Door, items: &mut [Termination]) -> Result<Option<Exit>> {
-        let mut signals = Signals::catch().context("cannot wait for signals")?;
+    /// Looks until none is under way any longer, or a signal comes.
+    async fn see_through(&self, client: &LaunchClient, items: &mut [Termination]) -> Result<Option<Exit>> {
         let limit = self.timeout;
-        let late = |_| TimedOut(format!("not all are gone after {limit}; it goes on"));
-        tokio::select! {
-            over = timeout(limit.get(), look_on(door, items)) => {
-                over.map_err(late)??;
-                Ok(None)
+        let look = async || {
+            for item in items.iter_mut().filter(|item| item.state == UNDER_WAY) {
+                let seen = client.instance(&item.instance_id).await?;
+                *item = seen.termination.unwrap_or_else(|| item.clone());
             }
-            signal = signals.next() => Ok(Some(Exit(if signal == "SIGINT" { 130 } else { 143 }))),
-        }
+            let is_over = items.iter().all(|item| item.state != UNDER_WAY);
+            Ok(if is_over { Look::over(()) } else { Look::going((), "") })
+        };
+        let waiting = async {
+            match client
+                .http
+                .wait_until(Pace::new(LOOK_EVERY, LOOK_EVERY, Some(limit.get())), look, |_| {})
+                .await?
+            {
+                Waited::Over(()) => Ok(()),
+                _ => Err(TimedOut(format!("not all are gone after {limit}; it goes on")).into()),
+            }
+        };
+        Ok(match unless_stopped(waiting).await? {
+            Ended::With(()) => None,
+            Ended::Left(exit) => Some(exit),
+        })
     }
-}
-
-async fn look_on(door: &mut Door, items: &mut [Termination]) -> Result<(), LaunchingError> {
-    while let Some(item) = items.iter_mut().find(|item| item.state == "terminating") {
-        match door.instance(&item.instance_id).await {
-            Ok(seen) => *item = seen.termination.unwrap_or_else(|| item.clone()),
-            // A server that was restarted goes on, maybe at another port.
-            Err(error) if error.may_heal() => door.look_again(),
-            Err(error) => return Err(error),
-        }
-        if item.state == "terminating" {
-            sleep(LOOK_EVERY).await;
-        }
-    }
-    Ok(())
 }

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use super::LaunchArgs;
 use super::file;
 use super::image::ImageDraft;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
-/// Single points of a profile, as the door knows them.
+/// Single points of a profile, as the API knows them.
 const OPTIONS: [&str; 9] = [
     "image_source",
     "fallback_poll_s",
@@ -72,7 +72,7 @@ impl Missing {
 
 impl Draft {
     /// What is in the file, with the flags laid over it.
-    pub(super) async fn read(args: &LaunchArgs, door: &Door) -> Result<Draft> {
+    pub(super) async fn read(args: &LaunchArgs, client: &LaunchClient) -> Result<Draft> {
         let mut rest =
             args.file.as_deref().map(|path| file::object("--file", path)).transpose()?.unwrap_or_default();
         let provider = args.provider.clone().or_else(|| text(rest.remove("provider")));
@@ -103,7 +103,7 @@ impl Draft {
             return Ok(draft);
         }
         let mut parameters = parameters.unwrap_or_default();
-        args.parameters.lay_over(door, &mut parameters).await?;
+        args.parameters.lay_over(client, &mut parameters).await?;
         draft.parameters = Some(parameters);
         Ok(draft)
     }
@@ -160,12 +160,12 @@ impl Draft {
     }
 
     /// As it is sent.
-    pub(super) async fn body(&self, door: &Door) -> Result<Value> {
+    pub(super) async fn body(&self, client: &LaunchClient) -> Result<Value> {
         let mut body = self.rest.clone();
         body.insert("provider".to_owned(), self.provider.as_str().into());
         if let Some(image) = &self.image {
             let source = self.parameter("source_id").or(self.shared_with.as_deref());
-            body.insert("image".to_owned(), image.finish(door, &self.provider, source).await?);
+            body.insert("image".to_owned(), image.finish(client, &self.provider, source).await?);
         }
         body.extend(self.parameters.clone().map(|parameters| ("parameters".to_owned(), parameters.into())));
         Ok(body.into())

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::file;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The image")]
@@ -108,7 +108,12 @@ impl ImageArgs {
 
 impl ImageDraft {
     /// As it is sent. An image that is built is shared with the account that launches it.
-    pub(super) async fn finish(&self, door: &Door, provider: &str, source: Option<&str>) -> Result<Value> {
+    pub(super) async fn finish(
+        &self,
+        client: &LaunchClient,
+        provider: &str,
+        source: Option<&str>,
+    ) -> Result<Value> {
         let build = match self {
             ImageDraft::Ready(image) => return Ok(image.clone()),
             ImageDraft::Build(build) => build,
@@ -121,7 +126,7 @@ impl ImageDraft {
                 _ if !build.share_with.is_empty() => build.share_with.clone(),
                 None => bail!("who may start the image? Give --source ID or --share-with ACCOUNT"),
                 Some(source) => {
-                    let info = door.upload_info(source).await?;
+                    let info = client.upload_info(source).await?;
                     let account = info.aws.map(|aws| aws.account_id).filter(|id| !id.is_empty());
                     vec![account.with_context(|| {
                         format!("source {source} has no account: give --share-with ACCOUNT")

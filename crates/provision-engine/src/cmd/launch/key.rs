@@ -7,7 +7,7 @@ use doors::launch::wire::Pubkey;
 use serde_json::{Map, Value, json};
 
 use super::file;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
@@ -33,7 +33,7 @@ pub(in crate::cmd) struct NewKey {
 
 impl Key {
     /// What was given is a number, a file, or a name.
-    pub(super) async fn find(door: &Door, given: &str, name: Option<&str>) -> Result<Key> {
+    pub(super) async fn find(client: &LaunchClient, given: &str, name: Option<&str>) -> Result<Key> {
         if let Ok(id) = given.parse() {
             return Ok(Key::Kept { id });
         }
@@ -41,7 +41,7 @@ impl Key {
         if path.exists() {
             return Ok(Key::New(NewKey::in_file("--key", &path.to_string_lossy(), name)?));
         }
-        match named(door, given).await? {
+        match named(client, given).await? {
             Some(key) => Ok(Key::Kept { id: key.id }),
             None => bail!(
                 "--key: there is no file {given}, and no public key has this name; \
@@ -78,11 +78,11 @@ impl NewKey {
 }
 
 /// The key with this name, if the server keeps one.
-pub(in crate::cmd) async fn named(door: &Door, name: &str) -> Result<Option<Pubkey>> {
+pub(in crate::cmd) async fn named(client: &LaunchClient, name: &str) -> Result<Option<Pubkey>> {
     let mut offset = 0;
     for _ in 0..PAGES_MAX {
         let query = [("limit", PAGE_MAX.to_string()), ("offset", offset.to_string())];
-        let page = door.pubkeys(&query).await?;
+        let page = client.pubkeys(&query).await?;
         let has_more = page.has_more(offset);
         offset += page.data.len();
         if let Some(key) = page.data.into_iter().find(|key| key.name == name) {

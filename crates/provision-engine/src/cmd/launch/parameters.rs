@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::file;
 use super::key::Key;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Where and how")]
@@ -90,7 +90,7 @@ impl ParameterArgs {
     /// Puts what is given over what is there. What is not given is not sent.
     pub(in crate::cmd) async fn lay_over(
         &self,
-        door: &Door,
+        client: &LaunchClient,
         parameters: &mut Map<String, Value>,
     ) -> Result<()> {
         for (_, name, text) in self.texts() {
@@ -105,7 +105,7 @@ impl ParameterArgs {
             parameters.insert("user_data".to_owned(), file::text("--user-data", path)?.into());
         }
         if let Some(key) = &self.key {
-            Key::find(door, key, self.key_name.as_deref()).await?.lay_over(parameters);
+            Key::find(client, key, self.key_name.as_deref()).await?.lay_over(parameters);
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};
 use super::key::{Key, NewKey, own};
 use super::prompt::{Asker, Choice, Picked};
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 use crate::output::printable;
 
 /// What fits on a screen.
@@ -23,7 +23,7 @@ const DISTRIBUTION: &str = "rhel-9";
 const BUILD: &str = "build a new one";
 
 pub(super) struct Wizard<'a> {
-    door: &'a Door,
+    client: &'a LaunchClient,
     asker: Asker<'a>,
     draft: &'a mut Draft,
     /// The architecture of the image, where it is known.
@@ -35,8 +35,8 @@ pub(super) struct Wizard<'a> {
 }
 
 impl<'a> Wizard<'a> {
-    pub(super) fn new(door: &'a Door, asker: Asker<'a>, draft: &'a mut Draft) -> Wizard<'a> {
-        Wizard { door, asker, draft, arch: None, vcpus: None, key: None }
+    pub(super) fn new(client: &'a LaunchClient, asker: Asker<'a>, draft: &'a mut Draft) -> Wizard<'a> {
+        Wizard { client, asker, draft, arch: None, vcpus: None, key: None }
     }
 
     /// Whether it shall be launched, once everything is said.
@@ -73,7 +73,7 @@ impl<'a> Wizard<'a> {
     async fn image(&mut self) -> Result<()> {
         // Without an Image Builder there is nothing to choose from, and images of the cloud are launched all the same.
         let listed =
-            self.door.images(&[("limit", "50".to_owned())]).await.map(|page| page.data).unwrap_or_default();
+            self.client.images(&[("limit", "50".to_owned())]).await.map(|page| page.data).unwrap_or_default();
         let fits = listed.into_iter().filter(|image| image.is_ready() && image.is_for(&self.draft.provider));
         let images: Vec<_> = fits.take(SHOWN_MAX).collect();
         let mut choices: Vec<Choice> = images
@@ -102,7 +102,7 @@ impl<'a> Wizard<'a> {
 
     /// What the caller may build, where the server says so.
     async fn distribution(&mut self) -> Result<String> {
-        let offered = self.door.distributions().await.map(|all| all.data).unwrap_or_default();
+        let offered = self.client.distributions().await.map(|all| all.data).unwrap_or_default();
         let choices: Vec<Choice> =
             offered.into_iter().map(|one| Choice { key: one.name, about: one.description }).collect();
         if choices.is_empty() {
@@ -132,7 +132,7 @@ impl<'a> Wizard<'a> {
 
     async fn source(&mut self) -> Result<()> {
         let query = [("provider", self.draft.provider.clone())];
-        let sources = self.door.sources(&query).await?.data;
+        let sources = self.client.sources(&query).await?.data;
         if sources.is_empty() {
             bail!(
                 "there is no account at {}: `provision-engine sources add` makes one known",
@@ -212,7 +212,7 @@ impl<'a> Wizard<'a> {
         let region = self.draft.parameter("region").map_or_else(|| self.home(), str::to_owned);
         let mut query = vec![("region", region), ("supported", "true".to_owned())];
         query.extend(search.map(|search| ("search", search.to_owned())));
-        let mut types = self.door.instance_types(&self.draft.provider, &query).await?;
+        let mut types = self.client.instance_types(&self.draft.provider, &query).await?;
         types.retain(|one| self.arch.as_deref().is_none_or(|arch| is_same_arch(arch, &one.architecture)));
         types.sort_by(|a, b| (a.vcpus, a.memory_mib, &a.name).cmp(&(b.vcpus, b.memory_mib, &b.name)));
         Ok(types)
@@ -220,7 +220,7 @@ impl<'a> Wizard<'a> {
 
     async fn key(&mut self) -> Result<()> {
         let files = own(&self.draft.provider);
-        let kept = self.door.pubkeys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
+        let kept = self.client.pubkeys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
         let own = files.iter().map(|path| Choice { key: path.display().to_string(), about: String::new() });
         let known =
             kept.iter().map(|key| Choice { key: key.name.clone(), about: format!("{}, kept", key.kind) });
@@ -238,7 +238,7 @@ impl<'a> Wizard<'a> {
                     (key.name.clone(), Ok(Key::Kept { id: key.id }))
                 }
                 Picked::Words(words) => {
-                    let found = Key::find(self.door, &words, None).await;
+                    let found = Key::find(self.client, &words, None).await;
                     (words, found)
                 }
             };

@@ -4,11 +4,12 @@ use anyhow::Result;
 use clap::Args;
 
 use super::super::launch::is_meant;
+use super::super::wait::Ended;
 use super::conclude::{conclude, print_for_scripts};
-use super::follow::{Ended, WaitArgs};
+use super::follow::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 use crate::output::note;
 
 const EXAMPLES: &str = "\
@@ -33,14 +34,14 @@ pub(super) struct CancelArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &CancelArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &CancelArgs, client: &LaunchClient) -> Result<Exit> {
     let name = args.name.as_str();
     if args.terminate && !args.yes && !is_meant(&format!("Terminate the instances of launch {name}?"))? {
         note("nothing was cancelled");
         return Ok(Exit::ERROR);
     }
-    let asked = door.cancel(name, args.terminate).await?;
-    match args.waiting.see_through(global, &mut door, &asked, None).await? {
+    let asked = client.cancel(name, args.terminate).await?;
+    match args.waiting.see_through(global, client, &asked, None).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(over) if over.state == "cancelled" => {
             print_for_scripts(global, &over)?;

@@ -1,20 +1,22 @@
 //! Looking at a launch until it is over.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use api::client::{Look, News, Pace, Waited};
 use clap::Args;
 use engine::Timestamp;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
+use super::super::wait::{Ended, or_come_back};
 use super::conclude::print_for_scripts;
-use super::teller::Teller;
+use super::printer::LaunchPrinter;
 use crate::cli::Global;
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
-use crate::launching::{Door, Launch};
+use crate::launching::{Launch, LaunchClient};
 use crate::output::{self, Format, note};
-use crate::signals::Signals;
 
 /// How long the server may keep us when there is nothing new.
 const LONG_LOOK: Duration = Duration::from_secs(20);
@@ -34,37 +36,26 @@ pub(super) struct WaitArgs {
     pub(super) timeout: Period,
 }
 
-/// How the waiting ended. That the time was over is an error.
-pub(in crate::cmd) enum Ended {
-    With(Box<Launch>),
-    /// Nobody waits, or somebody pressed Ctrl-C; the launch goes on.
-    Left(Exit),
-}
-
 impl WaitArgs {
     /// Sees what was asked of a launch through to its end, if somebody waits for that.
     pub(super) async fn see_through(
         &self,
         global: &Global,
-        door: &mut Door,
+        client: &LaunchClient,
         asked: &Launch,
         before: Option<Timestamp>,
-    ) -> Result<Ended> {
+    ) -> Result<Ended<Launch>> {
         let name = &asked.id.to_string();
         if global.output == Format::Name {
             output::data(name)?;
         }
         if !self.wait {
             print_for_scripts(global, asked)?;
-            note(format!("it is asked; follow it: provision-engine launches watch {name}"));
+            note(format!("it is asked; follow it: {}", way_back(name)));
             return Ok(Ended::Left(Exit::GOOD));
         }
         let follow = Follow { name, before, limit: Some(self.timeout) };
-        let ended = follow.to_the_end(door, &mut Teller::new()).await?;
-        if matches!(ended, Ended::Left(_)) {
-            note(format!("it goes on; come back with: provision-engine launches watch {name}"));
-        }
-        Ok(ended)
+        or_come_back(&way_back(name), follow.to_the_end(client, &mut LaunchPrinter::new())).await
     }
 }
 
@@ -76,67 +67,62 @@ pub(in crate::cmd) struct Follow<'a> {
 }
 
 impl Follow<'_> {
-    pub(in crate::cmd) async fn to_the_end(&self, door: &mut Door, teller: &mut Teller) -> Result<Ended> {
-        let mut signals = Signals::catch().context("cannot wait for signals")?;
-        tokio::select! {
-            over = self.within_limit(door, teller) => over.map(|launch| Ended::With(Box::new(launch))),
-            // What a shell makes of a program that such a signal has ended.
-            signal = signals.next() => Ok(Ended::Left(Exit(if signal == "SIGINT" { 130 } else { 143 }))),
-        }
-    }
-
-    async fn within_limit(&self, door: &mut Door, teller: &mut Teller) -> Result<Launch> {
-        let Some(limit) = self.limit else { return self.look_on(door, teller).await };
-        timeout(limit.get(), self.look_on(door, teller)).await.unwrap_or_else(|_| {
-            let name = self.name;
-            let way_back = format!("provision-engine launches watch {name}");
+    pub(in crate::cmd) async fn to_the_end(
+        &self,
+        client: &LaunchClient,
+        printer: &mut LaunchPrinter,
+    ) -> Result<Launch> {
+        let Some(limit) = self.limit else { return self.look_on(client, printer).await };
+        timeout(limit.get(), self.look_on(client, printer)).await.unwrap_or_else(|_| {
+            let (name, way_back) = (self.name, way_back(self.name));
             Err(TimedOut(format!("launch {name} is not over after {limit}; it goes on: {way_back}")).into())
         })
     }
 
-    async fn look_on(&self, door: &mut Door, teller: &mut Teller) -> Result<Launch> {
+    async fn look_on(&self, client: &LaunchClient, printer: &mut LaunchPrinter) -> Result<Launch> {
         let mut etag = None;
-        let mut away_since = None;
-        loop {
+        let (printer, mut unprinted) = (RefCell::new(printer), None);
+        let look = async || {
             let asked_at = Instant::now();
-            match door.look(self.name, etag.as_deref(), LONG_LOOK).await {
-                Ok(Some(version)) => {
-                    away_since = None;
-                    etag = version.etag;
-                    let launch = version.launch;
-                    if self.is_the_end(&launch) {
-                        teller.tell(&launch)?;
-                        return Ok(launch);
-                    }
-                    if !launch.is_over {
-                        teller.tell(&launch)?;
-                    }
+            let Some(version) = client.look(self.name, etag.as_deref(), LONG_LOOK).await? else {
+                // The server waits only while there may be something new. One that did not wait knows an end that
+                // we may have seen half of, when it came between two of its own looks.
+                if asked_at.elapsed() < LONG_LOOK / 2 {
+                    etag = None;
                 }
-                Ok(None) => {
-                    away_since = None;
-                    // The server waits only while there may be something new. One that did not wait knows an end that
-                    // we may have seen half of, when it came between two of its own looks.
-                    if asked_at.elapsed() < LONG_LOOK / 2 {
-                        etag = None;
-                    }
-                }
-                Err(error) => {
-                    let since = *away_since.get_or_insert_with(Instant::now);
-                    let is_too_long = self.limit.is_none() && since.elapsed() > AWAY_LIMIT;
-                    if !error.may_heal() || is_too_long {
-                        return Err(error.into());
-                    }
-                    teller.trouble(&error);
-                    door.look_again();
-                }
+                return Ok(Look::going(None, ""));
+            };
+            etag = version.etag;
+            let launch = version.launch;
+            let is_the_end = self.is_the_end(&launch);
+            if is_the_end || !launch.is_over {
+                unprinted = printer.borrow_mut().show(&launch).err();
             }
-            sleep(PAUSE).await;
+            let is_over = is_the_end || unprinted.is_some();
+            Ok(if is_over { Look::over(Some(launch)) } else { Look::going(None, "") })
+        };
+        let mut pace = Pace::new(PAUSE, PAUSE, None);
+        if self.limit.is_none() {
+            pace = pace.away_at_most(AWAY_LIMIT);
         }
+        let report = |news: News<'_>| printer.borrow_mut().news(&news);
+        let over = match client.http.wait_until(pace, look, report).await? {
+            Waited::Over(launch) | Waited::Going(launch, _) => launch,
+            Waited::Unknown(error) => return Err(error.into()),
+        };
+        unprinted.map_or(Ok(()), Err)?;
+        over.context("the launch is not over")
     }
+
     /// A launch that was asked to go on may show its last end until it has begun.
     fn is_the_end(&self, launch: &Launch) -> bool {
         launch.is_over && (self.before.is_none() || launch.finished_at != self.before)
     }
+}
+
+/// How to see later what becomes of a launch.
+pub(in crate::cmd) fn way_back(name: &str) -> String {
+    format!("provision-engine launches watch {name}")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::super::launch::providers;
 use super::show::state_cell;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, Launch};
+use crate::launching::{Launch, LaunchClient};
 use crate::output::{self, Answer, Cell, Table, age, note};
 
 /// The most that is asked for in one call.
@@ -111,11 +111,11 @@ impl Answer for Launches {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &ListArgs, door: &Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ListArgs, client: &LaunchClient) -> Result<Exit> {
     let limit = if args.all { usize::MAX } else { args.limit };
     let (mut items, mut has_more) = (Vec::new(), true);
     while has_more && items.len() < limit {
-        let page = door.launches(&args.query(items.len(), (limit - items.len()).min(PAGE_MAX))).await?;
+        let page = client.launches(&args.query(items.len(), (limit - items.len()).min(PAGE_MAX))).await?;
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }

@@ -4,11 +4,12 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::super::launch::{ParameterArgs, object_in};
+use super::super::wait::Ended;
 use super::conclude::conclude;
-use super::follow::{Ended, WaitArgs};
+use super::follow::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -33,15 +34,15 @@ pub(super) struct GiveArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &GiveArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient) -> Result<Exit> {
     if args.parameters.is_empty() && args.file.is_none() {
         bail!("which parameters? Give --source, --type and --key, or --file");
     }
     let mut parameters =
         args.file.as_deref().map(|path| object_in("--file", path)).transpose()?.unwrap_or_default();
-    args.parameters.lay_over(&door, &mut parameters).await?;
-    let taken = door.give(&args.launch, &parameters.into()).await?;
-    match args.waiting.see_through(global, &mut door, &taken, None).await? {
+    args.parameters.lay_over(client, &mut parameters).await?;
+    let taken = client.give(&args.launch, &parameters.into()).await?;
+    match args.waiting.see_through(global, client, &taken, None).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(over) => conclude(global, &over),
     }

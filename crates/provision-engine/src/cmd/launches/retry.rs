@@ -3,11 +3,12 @@
 use anyhow::Result;
 use clap::Args;
 
+use super::super::wait::Ended;
 use super::conclude::conclude;
-use super::follow::{Ended, WaitArgs};
+use super::follow::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::Door;
+use crate::launching::LaunchClient;
 
 #[derive(Debug, Args)]
 pub(super) struct RetryArgs {
@@ -18,12 +19,17 @@ pub(super) struct RetryArgs {
     waiting: WaitArgs,
 }
 
-/// `verb` is the word of the door.
-pub(super) async fn run(global: &Global, args: &RetryArgs, verb: &str, mut door: Door) -> Result<Exit> {
+/// `verb` is a word of the API.
+pub(super) async fn run(
+    global: &Global,
+    args: &RetryArgs,
+    verb: &str,
+    client: &LaunchClient,
+) -> Result<Exit> {
     let name = args.name.as_str();
-    let before = door.launch(name).await?.finished_at;
-    let asked = door.ask(name, verb).await?;
-    match args.waiting.see_through(global, &mut door, &asked, before).await? {
+    let before = client.launch(name).await?.finished_at;
+    let asked = client.ask(name, verb).await?;
+    match args.waiting.see_through(global, client, &asked, before).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(over) => {
             let exit = conclude(global, &over)?;

@@ -6,7 +6,7 @@ use engine::{Clock, Timestamp, WallClock};
 
 use crate::cli::Global;
 use crate::exit::Exit;
-use crate::launching::{Door, Instance, Launch, csv};
+use crate::launching::{Instance, Launch, LaunchClient, csv};
 use crate::output::{self, Cell, Format, Mood, Table, age, lasted};
 
 /// The columns of a table of instances for other programs.
@@ -31,8 +31,8 @@ pub(super) struct ShowArgs {
     csv: bool,
 }
 
-pub(super) async fn run(global: &Global, args: &ShowArgs, door: &Door) -> Result<Exit> {
-    let launch = door.launch(&args.name).await?;
+pub(super) async fn run(global: &Global, args: &ShowArgs, client: &LaunchClient) -> Result<Exit> {
+    let launch = client.launch(&args.name).await?;
     match global.output {
         _ if args.csv => output::data(&as_csv(&launch))?,
         Format::Json | Format::Yaml => output::print_value(global.output, &launch)?,

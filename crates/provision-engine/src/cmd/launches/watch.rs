@@ -3,14 +3,15 @@
 use anyhow::Result;
 use clap::Args;
 
+use super::super::wait::{Ended, or_come_back};
 use super::conclude::conclude;
-use super::follow::{Ended, Follow};
-use super::teller::Teller;
+use super::follow::{Follow, way_back};
+use super::printer::LaunchPrinter;
 use crate::cli::Global;
 use crate::config::Period;
 use crate::exit::Exit;
-use crate::launching::Door;
-use crate::output::{self, Format, note};
+use crate::launching::LaunchClient;
+use crate::output::{self, Format};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,17 +30,15 @@ pub(super) struct WatchArgs {
     timeout: Option<Period>,
 }
 
-pub(super) async fn run(global: &Global, args: &WatchArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &WatchArgs, client: &LaunchClient) -> Result<Exit> {
     let name = args.name.as_str();
     let is_stream = matches!(global.output, Format::Json | Format::Yaml);
-    let mut teller = if is_stream { Teller::streaming(global.output) } else { Teller::new() };
-    let ended = Follow { name, before: None, limit: args.timeout }.to_the_end(&mut door, &mut teller).await?;
-    drop(teller);
+    let mut printer = if is_stream { LaunchPrinter::streaming(global.output) } else { LaunchPrinter::new() };
+    let follow = Follow { name, before: None, limit: args.timeout };
+    let ended = or_come_back(&way_back(name), follow.to_the_end(client, &mut printer)).await?;
+    drop(printer);
     match ended {
-        Ended::Left(exit) => {
-            note(format!("it goes on; come back with: provision-engine launches watch {name}"));
-            Ok(exit)
-        }
+        Ended::Left(exit) => Ok(exit),
         // The last item of a stream is its end already.
         Ended::With(over) if is_stream => {
             Ok(if over.has_succeeded() { Exit::GOOD } else { Exit::OPERATION_FAILED })

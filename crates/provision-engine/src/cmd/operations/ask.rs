@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::wait::{Goal, WaitArgs, wait_or_fail};
 use crate::cli::Global;
-use crate::client::Client;
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::Format;
 use crate::{cmd, output};
@@ -25,7 +25,12 @@ pub(super) struct AskArgs {
 }
 
 /// Asks every operation, also when one refuses, and ends with what the first refusal says.
-pub(super) async fn run(global: &Global, args: &AskArgs, verb: Verb, mut client: Client) -> Result<Exit> {
+pub(super) async fn run(
+    global: &Global,
+    args: &AskArgs,
+    verb: Verb,
+    client: &PlatformClient,
+) -> Result<Exit> {
     let control = Control { reason: args.reason.clone() };
     let mut exit = Exit::GOOD;
     let mut items = Vec::new();
@@ -42,7 +47,7 @@ pub(super) async fn run(global: &Global, args: &AskArgs, verb: Verb, mut client:
             continue;
         }
         let goal = Goal::from(verb);
-        match wait_or_fail(&mut client, operation.id, goal, args.waiting.timeout).await {
+        match wait_or_fail(client, operation.id, goal, args.waiting.timeout).await {
             Ok(operation) => {
                 exit = first(exit, judged(&operation, goal));
                 items.push(operation);

@@ -4,19 +4,19 @@ use std::cell::Cell as Counter;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use api::client::{CallError, Waited};
 use doors::wire::{Phase, Submit};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::patience::Patience;
 use super::rows::phase_cell;
-use super::wait::{Goal, WaitArgs, Waited, wait};
+use super::wait::{Goal, Notice, WaitArgs, looking, patient, wait};
 use crate::cli::Global;
-use crate::client::{CallError, Client};
+use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Progress, Table, note};
+use crate::output::{self, Answer, Cell, Format, ProgressPrinter, Table, note};
 
 /// How many calls are under way at the same time.
 const AT_ONCE: usize = 32;
@@ -55,7 +55,7 @@ pub(super) async fn run(
     body: &Submit,
     keys: Vec<String>,
     waiting: &WaitArgs,
-    client: &Client,
+    client: &PlatformClient,
 ) -> Result<Exit> {
     let ids = submit_all(client, body, &keys, waiting.timeout).await?;
     let submitted = ids.len();
@@ -82,18 +82,18 @@ pub(super) async fn run(
 }
 
 async fn submit_all(
-    client: &Client,
+    client: &PlatformClient,
     body: &Submit,
     keys: &[String],
     limit: Period,
 ) -> Result<Vec<Uuid>, CallError> {
-    let patience = Patience::for_at_most(limit.get());
-    let (progress, count) = (Progress::new(), Counter::new(0_usize));
+    let (pace, notice) = (patient(limit.get()), Notice::default());
+    let (progress, count) = (ProgressPrinter::new(), Counter::new(0_usize));
     let one = async |key: &String| {
-        let mut client = client.clone();
-        let operation = patience.call(&mut client, async |client| client.submit(body, key).await).await?;
+        let submit = async || client.submit(body, key).await;
+        let operation = client.http.retry(pace, submit, |news| notice.news(&news)).await?;
         count.set(count.get() + 1);
-        progress.say(&format!("submitted {} of {}", count.get(), keys.len()));
+        progress.line(&format!("submitted {} of {}", count.get(), keys.len()));
         Ok(operation.id)
     };
     let ids = stream::iter(keys).map(one).buffered(AT_ONCE).try_collect().await;
@@ -105,18 +105,22 @@ async fn submit_all(
 }
 
 /// Where each operation stood at the end, and whether that is its end.
-async fn wait_all(client: &Client, ids: &[Uuid], limit: Period) -> Result<Vec<(Phase, bool)>, CallError> {
-    let patience = Patience::for_at_most(limit.get());
-    let (progress, count) = (Progress::new(), Counter::new(0_usize));
+async fn wait_all(
+    client: &PlatformClient,
+    ids: &[Uuid],
+    limit: Period,
+) -> Result<Vec<(Phase, bool)>, CallError> {
+    let (pace, notice) = (looking(limit.get()), Notice::default());
+    let (progress, count) = (ProgressPrinter::new(), Counter::new(0_usize));
     let one = async |id: &Uuid| {
-        let mut client = client.clone();
-        let waited = wait(&mut client, *id, Goal::Success, &patience).await;
+        let waited = wait(client, *id, Goal::Success, pace, &notice).await;
         count.set(count.get() + 1);
-        progress.say(&format!("finished {} of {}", count.get(), ids.len()));
-        waited.map(|waited| match waited {
-            Waited::Settled(operation) => (operation.phase, true),
-            Waited::StillGoing(operation) => (operation.phase, false),
-        })
+        progress.line(&format!("finished {} of {}", count.get(), ids.len()));
+        match waited? {
+            Waited::Over(operation) => Ok((operation.phase, true)),
+            Waited::Going(operation, _) => Ok((operation.phase, false)),
+            Waited::Unknown(error) => Err(error),
+        }
     };
     stream::iter(ids).map(one).buffer_unordered(AT_ONCE).try_collect().await
 }

@@ -6,7 +6,7 @@ use doors::wire::{JournalEntry, JournalPage, JournalQuery};
 use uuid::Uuid;
 
 use crate::cli::Global;
-use crate::client::Client;
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Table};
 
@@ -56,7 +56,7 @@ pub(super) fn time_of_day(entry: &JournalEntry) -> String {
     format!("{hour:02}:{minute:02}:{second:02}.{milli:03}")
 }
 
-pub(super) async fn run(global: &Global, args: &JournalArgs, client: &Client) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &JournalArgs, client: &PlatformClient) -> Result<Exit> {
     let mut query = JournalQuery { after: None, limit: Some(PAGE_MAX) };
     let mut items = Vec::new();
     loop {

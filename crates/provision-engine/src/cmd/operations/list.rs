@@ -6,7 +6,7 @@ use doors::wire::{ListQuery, Moment, OperationPage};
 use engine::{Clock, Phase, WallClock};
 
 use crate::cli::Global;
-use crate::client::Client;
+use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::Exit;
 use crate::output::{self, note};
@@ -70,7 +70,7 @@ impl ListArgs {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &ListArgs, client: &Client) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClient) -> Result<Exit> {
     let mut query = args.query();
     let limit = if args.all { usize::MAX } else { args.limit };
     let mut items = Vec::new();

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::rows::{ago, phase_cell, timestamp};
 use crate::cli::Global;
-use crate::client::{Client, word};
+use crate::client::{PlatformClient, word};
 use crate::exit::Exit;
 use crate::output::{self, Cell, Format, Mood, Table, lasted};
 
@@ -26,7 +26,7 @@ pub(super) struct ShowArgs {
     id: Uuid,
 }
 
-pub(super) async fn run(global: &Global, args: &ShowArgs, client: &Client) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ShowArgs, client: &PlatformClient) -> Result<Exit> {
     let detail = client.show(args.id).await?;
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &detail)?,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::params::json;
 use crate::cli::Global;
-use crate::client::Client;
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
 
@@ -25,7 +25,7 @@ pub(super) struct SignalArgs {
     payload: Option<String>,
 }
 
-pub(super) async fn run(global: &Global, args: &SignalArgs, client: &Client) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &SignalArgs, client: &PlatformClient) -> Result<Exit> {
     let payload = args.payload.as_deref().map_or(Ok(Value::Null), |text| json("--payload", text))?;
     let signalled = client.signal(&args.key, &payload).await?;
     if matches!(global.output, Format::Json | Format::Yaml) {

@@ -1,15 +1,15 @@
 //! `operations submit`: starts one operation or many.
 
 use anyhow::{Result, bail};
+use api::client::CallError;
 use clap::Args;
 use doors::wire::{Operation, Phase, Submit};
 use uuid::Uuid;
 
-use super::patience::Patience;
-use super::wait::{Goal, WaitArgs, wait_or_fail};
+use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail};
 use super::{bulk, params, watch};
 use crate::cli::Global;
-use crate::client::{CallError, Client};
+use crate::client::{Answered, PlatformClient};
 use crate::config::Period;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
@@ -78,21 +78,21 @@ impl SubmitArgs {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &SubmitArgs, mut client: Client) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformClient) -> Result<Exit> {
     if args.idempotency_key.as_deref() == Some("") {
         bail!("--idempotency-key: expected at least one character");
     }
     let body = args.body()?;
     if args.count > 1 {
         let keys: Vec<String> = (1..=args.count).map(|number| args.key(number)).collect();
-        return bulk::run(global, &body, keys, &args.waiting, &client).await;
+        return bulk::run(global, &body, keys, &args.waiting, client).await;
     }
     let timeout = args.waiting.timeout;
-    let operation = submit(&mut client, &body, &args.key(1), timeout).await?;
+    let operation = submit(client, &body, &args.key(1), timeout).await?;
     let id = operation.id;
     if args.watch {
         note(format!("operation {id}"));
-        let phase = watch::follow(global.output, &mut client, id, Some(timeout)).await?;
+        let phase = watch::follow(global.output, client, id, Some(timeout)).await?;
         return Ok(Goal::Success.exit(phase));
     }
     if args.waiting.wait {
@@ -100,7 +100,7 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, mut client: Client) 
             // Before the wait, so that a wait that is broken off has said what it waited for.
             output::data(&id.to_string())?;
         }
-        let operation = wait_or_fail(&mut client, id, Goal::Success, timeout).await?;
+        let operation = wait_or_fail(client, id, Goal::Success, timeout).await?;
         return finished(global.output, &operation);
     }
     match global.output {
@@ -115,16 +115,12 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, mut client: Client) 
 
 /// A server that is not there is an error at once; an answer that was lost on the way is asked for again,
 /// with the same key.
-async fn submit(
-    client: &mut Client,
-    body: &Submit,
-    key: &str,
-    timeout: Period,
-) -> Result<Operation, CallError> {
-    match client.submit(body, key).await {
+async fn submit(client: &PlatformClient, body: &Submit, key: &str, timeout: Period) -> Answered<Operation> {
+    let submit = async || client.submit(body, key).await;
+    match submit().await {
         Err(CallError::Lost { .. }) => {
-            let patience = Patience::for_at_most(timeout.get());
-            patience.call(client, async |client| client.submit(body, key).await).await
+            let notice = Notice::default();
+            client.http.retry(patient(timeout.get()), submit, |news| notice.news(&news)).await
         }
         answer => answer,
     }

@@ -1,19 +1,23 @@
 //! Waiting until an operation has come where it should.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
+use api::client::{CallError, Look, News, Pace, Waited};
 use clap::Args;
 use doors::wire::{Operation, Phase, Verb};
 use uuid::Uuid;
 
-use super::patience::Patience;
-use crate::client::{CallError, Client};
+use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
+use crate::output::note;
 
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const SLOWEST_LOOK: Duration = Duration::from_secs(1);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const SLOWEST_RETRY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
@@ -61,53 +65,64 @@ impl Goal {
     }
 }
 
-/// How an operation stood when the waiting ended.
-#[derive(Debug)]
-pub(super) enum Waited {
-    Settled(Operation),
-    StillGoing(Operation),
-}
-
 /// Looks again and again, first often and then less so.
 pub(super) async fn wait(
-    client: &mut Client,
+    client: &PlatformClient,
     id: Uuid,
     goal: Goal,
-    patience: &Patience,
-) -> Result<Waited, CallError> {
-    let mut pause = FIRST_LOOK;
-    loop {
-        let shown = patience.call(client, async |client| client.show(id).await).await?;
-        let operation = shown.operation;
-        if goal.verdict(operation.phase, operation.asked.is_some()).is_some() {
-            return Ok(Waited::Settled(operation));
-        }
-        if patience.is_over() {
-            return Ok(Waited::StillGoing(operation));
-        }
-        patience.pause(pause).await;
-        pause = (pause * 3 / 2).min(SLOWEST_LOOK);
-    }
+    pace: Pace,
+    notice: &Notice,
+) -> Result<Waited<Operation>, CallError> {
+    let look = async || {
+        let operation = client.show(id).await?.operation;
+        let is_over = goal.verdict(operation.phase, operation.asked.is_some()).is_some();
+        let phase = operation.phase.as_str();
+        Ok(if is_over { Look::over(operation) } else { Look::going(operation, phase) })
+    };
+    client.http.wait_until(pace, look, |news| notice.news(&news)).await
 }
 
 /// Waits for one operation and makes an error of a wait that was too short.
 pub(super) async fn wait_or_fail(
-    client: &mut Client,
+    client: &PlatformClient,
     id: Uuid,
     goal: Goal,
     limit: Period,
 ) -> Result<Operation> {
-    match wait(client, id, goal, &Patience::for_at_most(limit.get())).await {
-        Ok(Waited::Settled(operation)) => Ok(operation),
-        Ok(Waited::StillGoing(Operation { phase, .. })) => Err(TimedOut(format!(
+    match wait(client, id, goal, looking(limit.get()), &Notice::default()).await? {
+        Waited::Over(operation) => Ok(operation),
+        Waited::Going(_, phase) => Err(TimedOut(format!(
             "operation {id} is still {phase} after {limit} and goes on: \
              provision-engine operations watch {id}"
         ))
         .into()),
-        Err(error) if error.may_heal() => {
+        Waited::Unknown(error) => {
             Err(TimedOut(format!("nobody knows how operation {id} stands after {limit}: {error}")).into())
         }
-        Err(error) => Err(error.into()),
+    }
+}
+
+/// How to look at what runs.
+pub(super) fn looking(limit: Duration) -> Pace {
+    Pace::new(FIRST_LOOK, SLOWEST_LOOK, Some(limit))
+}
+
+/// How to call a server that may be away, as when it is restarted.
+pub(super) fn patient(limit: Duration) -> Pace {
+    Pace::new(FIRST_RETRY, SLOWEST_RETRY, Some(limit))
+}
+
+/// Says once that a server is away, however many wait for it.
+#[derive(Debug, Default)]
+pub(super) struct Notice(Cell<bool>);
+
+impl Notice {
+    pub(super) fn news(&self, news: &News<'_>) {
+        if let News::Away(error) = news
+            && !self.0.replace(true)
+        {
+            note(format!("{error}; trying again"));
+        }
     }
 }
 

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::{JournalEntry, Phase};
+use doors::wire::{End, JournalEntry, Phase};
 use uuid::Uuid;
 
 use super::journal::time_of_day;
-use super::patience::Patience;
-use super::wait::Goal;
+use super::wait::{Goal, Notice, patient};
 use crate::cli::Global;
-use crate::client::{CallError, Client, News};
+use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
 use crate::output::{self, Format, note, printable};
@@ -37,8 +36,8 @@ pub(super) struct WatchArgs {
     timeout: Option<Period>,
 }
 
-pub(super) async fn run(global: &Global, args: &WatchArgs, mut client: Client) -> Result<Exit> {
-    let phase = follow(global.output, &mut client, args.id, args.timeout).await?;
+pub(super) async fn run(global: &Global, args: &WatchArgs, client: &PlatformClient) -> Result<Exit> {
+    let phase = follow(global.output, client, args.id, args.timeout).await?;
     Ok(Goal::Success.exit(phase))
 }
 
@@ -46,7 +45,7 @@ pub(super) async fn run(global: &Global, args: &WatchArgs, mut client: Client) -
 /// again after the last event that came, so that none is missed and none is shown twice.
 pub(super) async fn follow(
     format: Format,
-    client: &mut Client,
+    client: &PlatformClient,
     id: Uuid,
     limit: Option<Period>,
 ) -> Result<Phase> {
@@ -58,33 +57,36 @@ pub(super) async fn follow(
     })
 }
 
-async fn follow_for_ever(format: Format, client: &mut Client, id: Uuid) -> Result<Phase> {
-    let mut last = 0;
+async fn follow_for_ever(format: Format, client: &PlatformClient, id: Uuid) -> Result<Phase> {
+    let (mut last, notice) = (0, Notice::default());
     loop {
-        let patience = Patience::for_at_most(AWAY_LIMIT);
-        let mut events = patience.call(client, async |client| client.events(id, last).await).await?;
+        let open = async || client.events(id, last).await;
+        let mut events = client.http.retry(patient(AWAY_LIMIT), open, |news| notice.news(&news)).await?;
         loop {
             match events.next().await {
-                Ok(Some(News::Event(entry))) => {
+                Ok(Some(message)) if message.event == "end" => {
+                    let End { phase } = events.json(&message)?;
+                    if matches!(format, Format::Name) {
+                        output::data(phase.as_str())?;
+                    }
+                    return Ok(phase);
+                }
+                // The name of an event is its kind, and a newer server may know more kinds than we do.
+                Ok(Some(message)) => {
+                    let entry: JournalEntry = events.json(&message)?;
                     last = entry.seq;
                     print(format, &entry)?;
                 }
-                Ok(Some(News::End(end))) => {
-                    if matches!(format, Format::Name) {
-                        output::data(end.phase.as_str())?;
-                    }
-                    return Ok(end.phase);
-                }
                 Ok(None) => break,
-                Err(error @ (CallError::Strange { .. } | CallError::Unusable(_))) => return Err(error.into()),
+                Err(error) if !error.may_heal() => return Err(error.into()),
                 Err(_) => {
                     note("the connection was lost; opening it again");
                     break;
                 }
             }
         }
-        patience.pause(BEFORE_REOPENING).await;
-        client.look_again();
+        tokio::time::sleep(BEFORE_REOPENING).await;
+        client.http.relocate();
     }
 }
 

@@ -1,16 +1,18 @@
 //! `serverless create`: a new runtime of some flavours.
 
 use anyhow::{Context, Result};
+use api::client::CallError;
 use clap::Args;
-use doors::serverless::wire::{Operation, OperationState};
+use doors::serverless::wire::Operation;
 
+use super::super::wait::Ended;
 use super::ask::{AmountArgs, PlaceArgs, Wanted};
 use super::show::{print_for_scripts, settled};
-use super::wait::{Ended, WaitArgs, way_back};
+use super::wait::{WaitArgs, way_back};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
-use crate::serverless::{Door, DoorError, Role, Runtime, State};
+use crate::serverless::{Role, Runtime, ServerlessClient, State, succeeded};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,15 +47,16 @@ pub(super) struct CreateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &CreateArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &CreateArgs, client: &ServerlessClient) -> Result<Exit> {
     let wanted = Wanted { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
     let body = wanted.body(&args.faas, args.daas.as_deref())?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
     let key = args.key.clone().unwrap_or_else(new_key);
-    let operation = match door.create(&body, &key).await {
+    let operation = match client.create(&body, &key).await {
         Ok(operation) => operation,
         Err(error) => {
-            if error.is_open() {
+            // It may be under way although no good answer came.
+            if error.may_heal() && !matches!(error, CallError::Unreachable { .. }) {
                 note(format!("the runtime may be on its way: ask for the same with --key {key}"));
             }
             return Err(error.into());
@@ -61,23 +64,23 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, mut door: Door) -> R
     };
     // Its id is not known before its machines are there.
     let mut patience = args.waiting.patience.start();
-    let made = match patience.operation(&mut door, &operation).await? {
+    let made = match patience.operation(client, &operation).await? {
         Ended::Left(exit) => return Ok(exit),
         Ended::With(made) => made,
     };
-    let id = id_of(&made)?;
+    let id = id_of(made)?;
     if !matches!(global.output, Format::Json | Format::Yaml) {
         // Before the wait, so that a wait that is broken off has said what it waited for.
         output::data(&id.to_string())?;
     }
     if !args.waiting.wait {
-        print_for_scripts(global, &door.runtime(id).await?)?;
+        print_for_scripts(global, &client.runtime(id).await?)?;
         if global.output != Format::Name {
             note(format!("runtime {id} is created and starts; follow it: {}", way_back(id)));
         }
         return Ok(Exit::GOOD);
     }
-    match patience.runtime(&mut door, id).await? {
+    match patience.runtime(client, id).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(runtime) => {
             drop(patience);
@@ -88,10 +91,8 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, mut door: Door) -> R
     }
 }
 
-fn id_of(made: &Operation) -> Result<i32> {
-    if made.state == OperationState::Failed {
-        return Err(DoorError::failed(made).into());
-    }
+fn id_of(made: Operation) -> Result<i32> {
+    let made = succeeded(made)?;
     let id = made.location.as_deref().and_then(|path| path.rsplit('/').next()?.parse().ok());
     id.context("the server made a runtime and did not say which: `provision-engine serverless list` shows it")
 }

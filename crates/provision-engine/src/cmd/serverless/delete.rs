@@ -4,13 +4,14 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use doors::serverless::wire::{Operation, OperationState};
+use doors::serverless::wire::Operation;
 
-use super::wait::{Ended, WaitArgs};
+use super::super::wait::Ended;
+use super::wait::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
-use crate::serverless::{Door, DoorError};
+use crate::serverless::{ServerlessClient, succeeded};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,13 +33,13 @@ pub(super) struct DeleteArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &DeleteArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &DeleteArgs, client: &ServerlessClient) -> Result<Exit> {
     let id = args.id;
     if !args.yes && !is_meant(id)? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
-    let begun = match door.delete(id).await {
+    let begun = match client.delete(id).await {
         Err(error) if error.status() == Some(404) => {
             note(format!("runtime {id} is gone already, or never was"));
             return Ok(Exit::GOOD);
@@ -53,14 +54,11 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, mut door: Door) -> R
         ));
         return Ok(Exit::GOOD);
     }
-    let over = match args.waiting.patience.start().operation(&mut door, &begun).await? {
+    let over = match args.waiting.patience.start().operation(client, &begun).await? {
         Ended::Left(exit) => return Ok(exit),
         Ended::With(over) => over,
     };
-    if over.state == OperationState::Failed {
-        return Err(DoorError::failed(&over).into());
-    }
-    print(global, id, &over)?;
+    print(global, id, &succeeded(over)?)?;
     note(format!("runtime {id} is deleted"));
     Ok(Exit::GOOD)
 }

@@ -1,6 +1,7 @@
 //! Who knows which operations go on: the server, or the database where no server runs.
 
 use anyhow::{Context, Result};
+use api::client::CallError;
 use doors::wire::ListQuery;
 use engine::secret::SharedRing;
 use engine::store::{Query, StoreError};
@@ -10,7 +11,7 @@ use uuid::Uuid;
 use workflows::serverless::orphans::{Maker, Orphan};
 
 use crate::cli::Global;
-use crate::client::{Address, CallError, Client};
+use crate::client::PlatformClient;
 use crate::compose::{Database, looker, opener};
 use crate::config::Config;
 use crate::key_file::KeyFile;
@@ -22,7 +23,7 @@ pub(super) struct Holders {
 }
 
 enum KnownBy {
-    Server(Client),
+    Server(PlatformClient),
     Database(Engine),
 }
 
@@ -34,7 +35,7 @@ struct Standing {
 
 impl Holders {
     pub(super) async fn find(global: &Global, config: &Config) -> Result<Holders> {
-        let client = Client::new(Address::find(global)?)?;
+        let client = PlatformClient::find(global)?;
         let is_named = global.server.as_deref().is_some_and(|server| !server.is_empty());
         let known_by = match client.list(&ListQuery { limit: Some(1), ..ListQuery::default() }).await {
             Ok(_) => KnownBy::Server(client),
@@ -72,7 +73,7 @@ impl Holders {
     }
 }
 
-async fn of_server(client: &Client, maker: Uuid, resource: &str) -> Result<Standing> {
+async fn of_server(client: &PlatformClient, maker: Uuid, resource: &str) -> Result<Standing> {
     let maker = match client.show(maker).await {
         Ok(detail) if !detail.operation.phase.is_final() => {
             return Ok(Standing { maker: None, is_held: true });
@@ -83,7 +84,7 @@ async fn of_server(client: &Client, maker: Uuid, resource: &str) -> Result<Stand
             resource: detail.operation.resource,
             state: detail.state,
         }),
-        Err(CallError::Refused(refusal)) if refusal.problem.status == 404 => None,
+        Err(error) if error.status() == Some(404) => None,
         Err(error) => return Err(error.into()),
     };
     let phases: Vec<&str> = going_on().map(Phase::as_str).collect();

@@ -8,7 +8,7 @@ use super::show::state;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Table, note};
-use crate::serverless::{Door, Runtime};
+use crate::serverless::{Runtime, ServerlessClient};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;
@@ -114,13 +114,13 @@ impl Answer for Runtimes {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &ListArgs, door: &Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ListArgs, client: &ServerlessClient) -> Result<Exit> {
     let limit = if args.all { usize::MAX } else { args.limit };
     let (mut items, mut offset, mut has_more) = (Vec::new(), 0, false);
     while items.len() < limit {
         let wanted = (limit - items.len()).min(PAGE_MAX - 1);
         // One more than is shown tells whether there are more.
-        let mut page = door.runtimes(&args.query(offset, wanted + 1)).await?;
+        let mut page = client.runtimes(&args.query(offset, wanted + 1)).await?;
         if page.is_empty() {
             break;
         }

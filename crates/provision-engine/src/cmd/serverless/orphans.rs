@@ -12,12 +12,12 @@ use workflows::serverless::orphans::{self, Cleaned, Orphan};
 use super::holders::Holders;
 use super::wait::PatienceArgs;
 use crate::cli::Global;
+use crate::client::OpenNebulaArgs;
 use crate::cmd;
 use crate::compose::Nebula;
 use crate::exit::Exit;
 use crate::orphans::read_one_auth;
 use crate::output::{self, Answer, Cell, Mood, Table, age, note};
-use crate::serverless::DoorArgs;
 
 /// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -136,14 +136,14 @@ impl Answer for Report {
     }
 }
 
-pub(super) async fn run(global: &Global, args: &OrphansArgs, door: &DoorArgs) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &OrphansArgs, user: &OpenNebulaArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
     let settings = &config.serverless.orphans;
-    let admin = match (door.named()?, settings.one_auth.as_deref()) {
+    let admin = match (user.named()?, settings.one_auth.as_deref()) {
         (Some(named), _) => named,
         (None, Some(file)) => read_one_auth(file)?,
-        (None, None) => door.credentials().context(
+        (None, None) => user.credentials().context(
             "nobody is configured who sees the runtimes of all users: give --one-auth, or let \
              serverless.orphans.one_auth name a file with user:password",
         )?,
@@ -184,7 +184,7 @@ impl Search {
 
     /// As often as it takes, within the time that there is.
     async fn clean(&self, patience: &PatienceArgs) -> Result<Vec<Found>> {
-        let patience = patience.start();
+        let pace = patience.start().pace;
         let mut all: Vec<Found> = Vec::new();
         loop {
             let lost = self.orphans().await?;
@@ -200,10 +200,10 @@ impl Search {
                     None => all.push(found),
                 }
             }
-            if !all.iter().any(Found::waits) || patience.is_over() {
+            if !all.iter().any(Found::waits) || pace.is_over() {
                 return Ok(all);
             }
-            patience.pause(PAUSE).await;
+            pace.pause(PAUSE).await;
         }
     }
 

@@ -3,11 +3,12 @@
 use anyhow::Result;
 use clap::Args;
 
-use super::wait::{Ended, WaitArgs};
+use super::super::wait::Ended;
+use super::wait::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
-use crate::serverless::{Door, Role, Runtime, State};
+use crate::serverless::{Role, Runtime, ServerlessClient, State};
 
 /// What a function tells about itself: the word for people, the member, and its unit.
 const FACTS: [(&str, &str, &str); 7] = [
@@ -92,12 +93,12 @@ pub(super) fn state(runtime: &Runtime) -> Cell {
     Cell::new(state.as_str()).mood(mood)
 }
 
-pub(super) async fn run(global: &Global, args: &ShowArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &ShowArgs, client: &ServerlessClient) -> Result<Exit> {
     if !args.waiting.wait {
-        output::print(global.output, &door.runtime(args.id).await?)?;
+        output::print(global.output, &client.runtime(args.id).await?)?;
         return Ok(Exit::GOOD);
     }
-    match args.waiting.patience.start().runtime(&mut door, args.id).await? {
+    match args.waiting.patience.start().runtime(client, args.id).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(runtime) => {
             output::print(global.output, &runtime)?;

@@ -2,15 +2,15 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use doors::serverless::wire::OperationState;
 
+use super::super::wait::Ended;
 use super::ask::{AmountArgs, PlaceArgs, Wanted};
 use super::show::{print_for_scripts, settled};
-use super::wait::{Ended, WaitArgs};
+use super::wait::WaitArgs;
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
-use crate::serverless::{Door, DoorError, Role};
+use crate::serverless::{Role, ServerlessClient, succeeded};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,32 +36,30 @@ pub(super) struct UpdateArgs {
     waiting: WaitArgs,
 }
 
-pub(super) async fn run(global: &Global, args: &UpdateArgs, mut door: Door) -> Result<Exit> {
+pub(super) async fn run(global: &Global, args: &UpdateArgs, client: &ServerlessClient) -> Result<Exit> {
     let id = args.id;
     let wanted = Wanted { name: args.name.as_deref(), amounts: &args.amounts, place: &args.place };
     if wanted.is_empty() {
         bail!("nothing to change: give --cpu, --memory, --disk, --policy, --requirements or --name");
     }
     // A function is named by its flavour, also where that does not change.
-    let before = door.runtime(id).await?;
+    let before = client.runtime(id).await?;
     let faas = before.of(Role::Faas, "FLAVOUR").unwrap_or_default();
     let daas = before.of(Role::Daas, "FLAVOUR");
-    let operation = door.update(id, &wanted.body(&faas, daas.as_deref())?).await?;
+    let operation = client.update(id, &wanted.body(&faas, daas.as_deref())?).await?;
     let mut patience = args.waiting.patience.start();
-    let over = match patience.operation(&mut door, &operation).await? {
+    let over = match patience.operation(client, &operation).await? {
         Ended::Left(exit) => return Ok(exit),
         Ended::With(over) => over,
     };
-    if over.state == OperationState::Failed {
-        return Err(DoorError::failed(&over).into());
-    }
+    succeeded(over)?;
     let runtime = if args.waiting.wait {
-        match patience.runtime(&mut door, id).await? {
+        match patience.runtime(client, id).await? {
             Ended::Left(exit) => return Ok(exit),
             Ended::With(runtime) => runtime,
         }
     } else {
-        door.runtime(id).await?
+        client.runtime(id).await?
     };
     drop(patience);
     print_for_scripts(global, &runtime)?;

@@ -1,97 +1,83 @@
 //! How a launch gets on, for people: one line for each step, and on a terminal a last line that changes.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use anyhow::Result;
+use api::client::News;
 
-use crate::launching::{Launch, LaunchingError, Step};
-use crate::output::{self, Format, Progress, lasted, note, printable};
+use crate::launching::{Launch, Step};
+use crate::output::{self, Format, ProgressPrinter, lasted, printable};
 
-/// A line that wraps cannot be written again.
-const LINE_CHARS_MAX: usize = 79;
 const BAR_CHARS: u64 = 20;
 
-pub(in crate::cmd) struct Teller {
-    progress: Option<Progress>,
-    /// What was said about each step.
-    said: HashMap<String, String>,
-    last: String,
+pub(in crate::cmd) struct LaunchPrinter {
+    progress: ProgressPrinter,
+    /// The last line of each step.
+    printed: HashMap<String, String>,
     /// Whether people know that something is expected of them.
     has_asked: bool,
     /// Every change is data, in this form.
     stream: Option<Format>,
 }
 
-impl Teller {
-    pub(in crate::cmd) fn new() -> Teller {
-        let progress = std::io::stderr().is_terminal().then(Progress::new);
-        Teller { progress, said: HashMap::new(), last: String::new(), has_asked: false, stream: None }
+impl LaunchPrinter {
+    pub(in crate::cmd) fn new() -> LaunchPrinter {
+        LaunchPrinter::with(ProgressPrinter::new(), None)
     }
 
     /// For scripts that want to see every change.
-    pub(in crate::cmd) fn streaming(format: Format) -> Teller {
-        Teller { stream: Some(format), progress: None, ..Teller::new() }
+    pub(in crate::cmd) fn streaming(format: Format) -> LaunchPrinter {
+        LaunchPrinter::with(ProgressPrinter::on(false), Some(format))
     }
 
-    pub(in crate::cmd) fn tell(&mut self, launch: &Launch) -> Result<()> {
+    fn with(progress: ProgressPrinter, stream: Option<Format>) -> LaunchPrinter {
+        LaunchPrinter { progress, printed: HashMap::new(), has_asked: false, stream }
+    }
+
+    pub(in crate::cmd) fn show(&mut self, launch: &Launch) -> Result<()> {
         if let Some(format) = self.stream {
             return output::print_item(format, launch);
         }
-        for line in self.news(launch) {
-            self.permanent(&line);
+        for line in self.changed(launch) {
+            self.progress.permanent(&line);
         }
         if launch.state == "waiting_parameters" && !self.has_asked {
             self.has_asked = true;
             let id = launch.id;
-            self.permanent(&format!(
+            self.progress.permanent(&format!(
                 "it waits for you: provision-engine launches parameters {id} --source ID --type TYPE --key KEY"
             ));
         }
-        let current = launch.current().map(|step| line(step, launch.waits_for.as_deref()));
-        if let (Some(progress), Some(current)) = (&self.progress, current) {
-            progress.say(&cut(&current));
+        if let Some(step) = launch.current() {
+            self.progress.line(&line(step, launch.waits_for.as_deref()));
         }
         Ok(())
     }
 
-    pub(super) fn trouble(&mut self, error: &LaunchingError) {
-        let text = format!("{error}; trying again");
-        if text == self.last {
-            return;
+    pub(super) fn news(&mut self, news: &News<'_>) {
+        if matches!(news, News::Away(_)) {
+            self.progress.news(news);
         }
-        match &self.progress {
-            Some(progress) => progress.say(&cut(&text)),
-            None => note(&text),
-        }
-        self.last = text;
     }
 
-    /// The lines that have not been said yet. Where nobody can see a line change, every change is a line.
-    fn news(&mut self, launch: &Launch) -> Vec<String> {
-        self.last.clear();
+    /// The lines that are new. Where no line can change, every change is a line.
+    fn changed(&mut self, launch: &Launch) -> Vec<String> {
+        self.progress.forget();
         let mut lines = Vec::new();
         for step in &launch.steps {
             let is_told = match step.state.as_str() {
                 "pending" | "skipped" => false,
-                _ if step.is_under_way() => self.progress.is_none(),
+                _ if step.is_under_way() => !self.progress.is_terminal(),
                 _ => true,
             };
             let line = line(step, launch.waits_for.as_deref());
-            if is_told && self.said.get(&step.name) != Some(&line) {
-                self.said.insert(step.name.clone(), line.clone());
+            if is_told && self.printed.get(&step.name) != Some(&line) {
+                self.printed.insert(step.name.clone(), line.clone());
                 lines.push(line);
             }
         }
         lines
-    }
-
-    fn permanent(&self, line: &str) {
-        if let Some(progress) = &self.progress {
-            progress.say("");
-        }
-        note(line);
     }
 }
 
@@ -128,13 +114,6 @@ fn bar(done: u32, total: u32) -> String {
     format!("[{}{}]", cells(filled, '#'), cells(BAR_CHARS - filled, '-'))
 }
 
-fn cut(text: &str) -> String {
-    if text.chars().count() <= LINE_CHARS_MAX {
-        return text.to_owned();
-    }
-    text.chars().take(LINE_CHARS_MAX - 1).chain(['…']).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -151,12 +130,12 @@ mod tests {
         step
     }
 
-    fn teller(is_terminal: bool) -> Teller {
-        Teller { progress: is_terminal.then(Progress::new), ..Teller::streaming(Format::Json) }
+    fn printer(is_terminal: bool) -> LaunchPrinter {
+        LaunchPrinter::with(ProgressPrinter::on(is_terminal), Some(Format::Json))
     }
 
-    fn lines(teller: &mut Teller, step: &Value) -> Vec<String> {
-        teller.news(&launch_with(&json!({"steps": [step], "waits_for": "somebody", "is_over": false})))
+    fn lines(printer: &mut LaunchPrinter, step: &Value) -> Vec<String> {
+        printer.changed(&launch_with(&json!({"steps": [step], "waits_for": "somebody", "is_over": false})))
     }
 
     #[test]
@@ -194,28 +173,22 @@ mod tests {
             ("failed", json!({"error": "why"}), "failed    Building the image: why"),
             ("compensated", json!({}), "undone    Building the image"),
         ] {
-            assert_eq!(lines(&mut teller(false), &step(state, &more)), [expected], "{state}");
+            assert_eq!(lines(&mut printer(false), &step(state, &more)), [expected], "{state}");
         }
     }
 
     #[test]
     fn a_change_is_told_once_and_where_lines_can_change_only_ends_stay() {
-        let mut plain = teller(false);
+        let mut plain = printer(false);
         let half = step("running", &json!({"progress": {"done": 1, "total": 2}}));
         assert!(lines(&mut plain, &step("pending", &json!({}))).is_empty());
         assert_eq!(lines(&mut plain, &step("running", &json!({}))).len(), 1);
         assert_eq!(lines(&mut plain, &half).len(), 1);
         assert!(lines(&mut plain, &half).is_empty());
         assert_eq!(lines(&mut plain, &step("succeeded", &json!({}))).len(), 1);
-        let mut terminal = teller(true);
+        let mut terminal = printer(true);
         assert!(lines(&mut terminal, &half).is_empty());
         assert_eq!(lines(&mut terminal, &step("succeeded", &json!({}))).len(), 1);
         assert!(lines(&mut terminal, &step("succeeded", &json!({}))).is_empty());
-    }
-
-    #[test]
-    fn a_line_that_changes_fits_on_one() {
-        assert_eq!(cut("short"), "short");
-        assert_eq!(cut(&"x".repeat(200)).chars().count(), LINE_CHARS_MAX);
     }
 }
