@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cmd::{
-    background, bench, catalog, check, completions, config, demo, explain, images, instance_types, instances,
+    background, catalog, check, completions, config, demo, explain, images, instance_types, instances,
     inventory, keys, launch, launches, man, migrate, operations,
 };
 use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens, users};
@@ -113,7 +113,6 @@ pub(crate) enum Command {
     Migrate(migrate::MigrateArgs),
     Config(config::ConfigArgs),
     Check(check::CheckArgs),
-    Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }

@@ -1,13 +1,12 @@
 //! What each word on the command line does.
 
 pub(crate) mod background;
-pub(crate) mod bench;
 pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
-mod device;
+pub mod device;
 pub(crate) mod explain;
 pub(crate) mod images;
 pub(crate) mod instance_types;
@@ -20,7 +19,7 @@ pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod operations;
 pub(crate) mod plan;
-mod platform;
+pub mod platform;
 pub(crate) mod pubkeys;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
@@ -70,7 +69,6 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Migrate(_) => in_runtime(migrate::run(global)),
         Command::Config(args) => config::run(global, args),
         Command::Check(args) => in_runtime(check::run(global, args)),
-        Command::Bench(args) => in_runtime(bench::run(global, args)),
         Command::Completions(args) => completions::run(args),
         Command::Man(args) => man::run(args),
     }

@@ -44,18 +44,18 @@ pub(crate) use rehearsal::rehearse;
 pub(crate) use serverless::Nebula;
 
 /// A whole engine with its doors, not yet started.
-pub(crate) struct House {
-    pub(crate) engine: Engine,
-    pub(crate) access: Arc<dyn AccessStore>,
+pub struct House {
+    pub engine: Engine,
+    pub access: Arc<dyn AccessStore>,
     pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) ring: SharedRing,
     pub(crate) keys: Keys,
     /// The far sides that live in this process.
-    pub(crate) sandbox: Option<Sandbox>,
+    pub sandbox: Option<Sandbox>,
     /// Where the far sides are that have no address of their own, for people.
-    pub(crate) sandbox_url: Option<String>,
+    pub sandbox_url: Option<String>,
     pub(crate) nebula: Nebula,
-    pub(crate) cloud: Cloud,
+    pub cloud: Cloud,
     /// How people sign in at an identity provider, where there is one.
     code_flow: Option<Arc<CodeFlow>>,
     catalog: Arc<Catalog>,
@@ -81,7 +81,7 @@ async fn end_access_of_sandbox(access: &dyn AccessStore, people: &dyn PeopleStor
 
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
-    pub(crate) async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
+    pub async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
         let Database { store, access, people, sealed } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
@@ -115,7 +115,7 @@ impl House {
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
-    pub(crate) fn doors(
+    pub fn doors(
         &self,
         config: &Config,
         meter: &Arc<Meter>,
@@ -145,7 +145,7 @@ impl House {
     }
 
     /// The pages for people, beside the doors. `None` where nobody wants them.
-    pub(crate) fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
+    pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
         let given = &config.console;
         // Whoever gave a network that is none was told when the launch API was put together.
         let proxies = Networks::parse(config.launch.trusted_proxies.iter().map(String::as_str));

@@ -28,7 +28,7 @@ use crate::config;
 use connections::{Connections, Open};
 pub(crate) use descriptors::raise_limit;
 use requests::Requests;
-pub(crate) use tls::Tls;
+pub use tls::Tls;
 use watched::Watched;
 
 /// How often connections are checked against their time limits.
@@ -40,7 +40,7 @@ const CLOSING_MAX: usize = 32;
 
 /// What clients may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Limits {
+pub struct Limits {
     /// Open connections of all clients.
     pub(crate) connections: usize,
     /// Open connections of one address.
@@ -55,7 +55,7 @@ pub(crate) struct Limits {
 
 impl Limits {
     /// As configured, as far as the descriptors of this process allow it.
-    pub(crate) fn of(server: &config::Server) -> Limits {
+    pub fn of(server: &config::Server) -> Limits {
         let connections = server.connections.min(descriptors::for_connections());
         Limits {
             connections,
@@ -74,7 +74,7 @@ impl Limits {
 }
 
 /// Serves until `closing` is cancelled, and then until the requests that have begun are answered.
-pub(crate) async fn serve(
+pub async fn serve(
     listener: TcpListener,
     router: Router,
     limits: Limits,

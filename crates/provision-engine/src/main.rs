@@ -1,55 +1,11 @@
 //! The program: one binary that serves, and that talks to a running server.
 
-mod background;
-mod broker;
-mod cli;
-mod client;
-mod cmd;
-mod compose;
-mod config;
-mod exit;
-mod hints;
-mod key_file;
-mod launching;
-mod listener;
-mod logs;
-mod orphans;
-mod output;
-mod paths;
-mod serverless;
-mod signals;
-
 use std::process::ExitCode;
-
-use clap::Parser;
-
-use crate::cli::Cli;
-use crate::cmd::server;
-use crate::exit::Exit;
 
 /// What one thread makes another one frees, at every save; this allocator does not mind.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    if let Some(words) = server::words(std::env::args_os()) {
-        return answer(server::run(&words));
-    }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(usage) => {
-            // Help goes to stdout and is no error; anything else is, and 2 is taken by checks.
-            let exit = if usage.use_stderr() { Exit::ERROR } else { Exit::GOOD };
-            let _ = usage.print();
-            return exit.into();
-        }
-    };
-    answer(cmd::run(&cli))
-}
-
-fn answer(ran: anyhow::Result<Exit>) -> ExitCode {
-    match ran {
-        Ok(exit) => exit.into(),
-        Err(error) => cmd::report(&error).into(),
-    }
+    provision_engine::run()
 }

@@ -12,11 +12,11 @@ use serde::Serialize;
 pub(crate) use age::{age, lasted};
 pub(crate) use api::client::printable;
 pub(crate) use progress::ProgressPrinter;
-pub(crate) use table::{Cell, Mood, Table};
+pub use table::{Cell, Mood, Table};
 
 /// The form of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(crate) enum Format {
+pub enum Format {
     // An empty environment variable counts as one that is not set.
     #[default]
     #[value(alias = "")]
@@ -30,7 +30,7 @@ pub(crate) enum Format {
 }
 
 /// Something a command can answer in every form.
-pub(crate) trait Answer: Serialize {
+pub trait Answer: Serialize {
     fn table(&self, is_wide: bool) -> Table;
     fn names(&self) -> Vec<String>;
 }
@@ -40,7 +40,7 @@ pub(crate) trait Answer: Serialize {
 #[error("nobody reads the output any more")]
 pub(crate) struct NobodyReads;
 
-pub(crate) fn print(format: Format, answer: &impl Answer) -> Result<()> {
+pub fn print(format: Format, answer: &impl Answer) -> Result<()> {
     match format {
         Format::Table | Format::Wide => data(&answer.table(format == Format::Wide).to_text()),
         Format::Json | Format::Yaml => print_value(format, answer),
@@ -68,7 +68,7 @@ pub(crate) fn print_item(format: Format, value: &impl Serialize) -> Result<()> {
 }
 
 /// Writes to stdout and makes sure that it ends in a line end. Nothing at all stays nothing.
-pub(crate) fn data(text: &str) -> Result<()> {
+pub fn data(text: &str) -> Result<()> {
     if text.is_empty() {
         return Ok(());
     }
@@ -82,7 +82,7 @@ pub(crate) fn data(text: &str) -> Result<()> {
 }
 
 /// Tells people something on stderr. That nobody listens there is no reason to stop.
-pub(crate) fn note(text: impl AsRef<str>) {
+pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
 }
 

@@ -12,47 +12,47 @@ use super::platform;
 use crate::serverless::Runtime;
 
 /// Whom the sandbox knows.
-pub(super) const USER: &str = "cognit";
-pub(super) const PASSWORD: &str = "cognitpass";
+pub const USER: &str = "cognit";
+pub const PASSWORD: &str = "cognitpass";
 
 const RUNTIMES: &str = "/serverless-runtimes";
 
 #[derive(Debug, Clone)]
-pub(super) struct Device {
+pub struct Device {
     http: Client,
     url: String,
 }
 
 impl Device {
     /// `url` is that of the doors, without a path.
-    pub(super) fn new(url: &str) -> Result<Device> {
+    pub fn new(url: &str) -> Result<Device> {
         Ok(Device { http: platform::client()?, url: url.to_owned() })
     }
 
-    pub(super) fn create(&self, body: &Value) -> RequestBuilder {
+    pub fn create(&self, body: &Value) -> RequestBuilder {
         self.request(Method::POST, RUNTIMES).json(body)
     }
 
-    pub(super) fn update(&self, id: i32, body: &Value) -> RequestBuilder {
+    pub fn update(&self, id: i32, body: &Value) -> RequestBuilder {
         self.request(Method::PUT, &format!("{RUNTIMES}/{id}")).json(body)
     }
 
-    pub(super) fn delete(&self, id: i32) -> RequestBuilder {
+    pub fn delete(&self, id: i32) -> RequestBuilder {
         self.request(Method::DELETE, &format!("{RUNTIMES}/{id}"))
     }
 
-    pub(super) fn show(&self, id: i32) -> RequestBuilder {
+    pub fn show(&self, id: i32) -> RequestBuilder {
         self.request(Method::GET, &format!("{RUNTIMES}/{id}"))
     }
 
-    pub(super) async fn operation(&self, id: Uuid) -> Result<Operation> {
+    pub async fn operation(&self, id: Uuid) -> Result<Operation> {
         let request = self.request(Method::GET, &format!("{RUNTIMES}/operations/{id}"));
         let progress: Progress = answer(request, StatusCode::OK).await?;
         Ok(progress.operation)
     }
 
     /// The runtime in an answer with this status.
-    pub(super) async fn runtime(request: RequestBuilder, expected: StatusCode) -> Result<Runtime> {
+    pub async fn runtime(request: RequestBuilder, expected: StatusCode) -> Result<Runtime> {
         #[derive(Deserialize)]
         struct Envelope {
             #[serde(rename = "SERVERLESS_RUNTIME")]
@@ -63,7 +63,7 @@ impl Device {
     }
 
     /// The operation that a change has begun, for which nobody waits.
-    pub(super) async fn begun(request: RequestBuilder) -> Result<Operation> {
+    pub async fn begun(request: RequestBuilder) -> Result<Operation> {
         let request = request.header("Prefer", "respond-async");
         let progress: Progress = answer(request, StatusCode::ACCEPTED).await?;
         Ok(progress.operation)

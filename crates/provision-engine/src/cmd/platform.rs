@@ -24,7 +24,7 @@ const CALL_LIMIT: Duration = Duration::from_secs(60);
 const API_VERSION: &str = "2.17";
 
 /// The doors are open as long as this lives.
-pub(super) struct Platform {
+pub struct Platform {
     http: Client,
     url: String,
     password: SecretString,
@@ -35,7 +35,7 @@ pub(super) struct Platform {
 
 impl Platform {
     /// `name` is who asks, in journals and logs. No token has it yet.
-    pub(super) async fn open(
+    pub async fn open(
         house: &House,
         config: &Config,
         meter: &Arc<Meter>,
@@ -56,11 +56,11 @@ impl Platform {
     }
 
     /// Where the doors are, for others who come through them.
-    pub(super) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 
-    pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http
             .request(method, format!("{}{path}", self.url))
             .bearer_auth(self.password.expose_secret())
@@ -68,7 +68,7 @@ impl Platform {
     }
 
     /// Asks for a runtime of the plan azure.
-    pub(super) fn provision(&self, instance: &str, tenant: &str, name: &str) -> RequestBuilder {
+    pub fn provision(&self, instance: &str, tenant: &str, name: &str) -> RequestBuilder {
         let mut body = self.order(&json!({"name": name, "region": "westeurope"}));
         body["organization_guid"] = tenant.into();
         body["space_guid"] = tenant.into();
@@ -76,27 +76,27 @@ impl Platform {
         self.change(Method::PUT, &instance_path(instance)).json(&body)
     }
 
-    pub(super) fn update(&self, instance: &str, parameters: &Value) -> RequestBuilder {
+    pub fn update(&self, instance: &str, parameters: &Value) -> RequestBuilder {
         self.change(Method::PATCH, &instance_path(instance)).json(&self.order(parameters))
     }
 
-    pub(super) fn bind(&self, instance: &str, binding: &str, parameters: &Value) -> RequestBuilder {
+    pub fn bind(&self, instance: &str, binding: &str, parameters: &Value) -> RequestBuilder {
         self.change(Method::PUT, &binding_path(instance, binding)).json(&self.order(parameters))
     }
 
-    pub(super) fn binding(&self, instance: &str, binding: &str) -> RequestBuilder {
+    pub fn binding(&self, instance: &str, binding: &str) -> RequestBuilder {
         self.request(Method::GET, &binding_path(instance, binding))
     }
 
-    pub(super) fn unbind(&self, instance: &str, binding: &str) -> RequestBuilder {
+    pub fn unbind(&self, instance: &str, binding: &str) -> RequestBuilder {
         self.change(Method::DELETE, &binding_path(instance, binding)).query(&self.ids())
     }
 
-    pub(super) fn delete(&self, instance: &str) -> RequestBuilder {
+    pub fn delete(&self, instance: &str) -> RequestBuilder {
         self.change(Method::DELETE, &instance_path(instance)).query(&self.ids())
     }
 
-    pub(super) fn last_operation(&self, instance: &str) -> RequestBuilder {
+    pub fn last_operation(&self, instance: &str) -> RequestBuilder {
         self.request(Method::GET, &format!("{}/last_operation", instance_path(instance)))
     }
 
@@ -122,6 +122,6 @@ fn binding_path(instance: &str, binding: &str) -> String {
 }
 
 /// What is on this machine is never behind a proxy.
-pub(super) fn client() -> Result<Client> {
+pub fn client() -> Result<Client> {
     drivers::http_client().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
 }

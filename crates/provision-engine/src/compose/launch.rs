@@ -29,10 +29,10 @@ const SANDBOX_LIMIT: Duration = Duration::from_secs(5);
 
 /// What launches need, and where word about images comes from.
 #[derive(Clone)]
-pub(crate) struct Cloud {
+pub struct Cloud {
     pub(crate) launches: Arc<Launches>,
     pub(crate) notices: Arc<Notices>,
-    pub(crate) events: Option<Events>,
+    pub events: Option<Events>,
     rbac: Option<Rbac>,
     sources: Option<SourcesApi>,
     callback_secret: Option<SecretString>,
@@ -43,7 +43,7 @@ pub(crate) struct Cloud {
 
 /// Where messages about images are read.
 #[derive(Debug, Clone)]
-pub(crate) struct Events {
+pub struct Events {
     pub(crate) kafka: KafkaOptions,
     pub(crate) topic: String,
 }
@@ -142,7 +142,7 @@ impl Cloud {
     }
 
     /// Tells the sandbox's Image Builder where this engine listens, so that it can say when images are ready.
-    pub(crate) async fn introduce(&self, own_url: &str) -> Result<()> {
+    pub async fn introduce(&self, own_url: &str) -> Result<()> {
         let (Some(sandbox), Some(secret)) = (&self.sandbox, &self.callback_secret) else { return Ok(()) };
         let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
         let callback = json!({

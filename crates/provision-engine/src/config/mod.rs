@@ -35,13 +35,13 @@ pub(crate) use serverless::{OrphanPolicy, Orphans, Serverless};
 pub(crate) use store::{Database, Store};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Config {
+pub struct Config {
     /// The file that was read, if there was one.
     pub(crate) file: Option<PathBuf>,
     /// The `engine.conf` that was read below it, if there was one.
     pub(crate) engine_conf: Option<EngineConf>,
     pub(crate) data_dir: PathBuf,
-    pub(crate) server: Server,
+    pub server: Server,
     pub(crate) console: Console,
     pub(crate) store: Store,
     pub(crate) engine: Engine,
@@ -113,7 +113,7 @@ pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
 impl Config {
     /// Reads the named file, or else the one in `PROVISION_ENGINE_CONFIG`, or else a usual one if it exists,
     /// and lays the environment and then the flags (dotted path and text) over it.
-    pub(crate) fn load(
+    pub fn load(
         named: Option<&Path>,
         env: impl Iterator<Item = (String, String)>,
         flags: &[(String, String)],

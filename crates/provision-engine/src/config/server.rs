@@ -7,7 +7,7 @@ use ::config::Preset::{Is, Nothing};
 use ::config::{DAY, HOUR, Kind, Period, Reader, SECOND, Section, Setting, set};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Server {
+pub struct Server {
     pub(crate) listen: SocketAddr,
     pub(crate) body_limit_bytes: usize,
     pub(crate) request_timeout: Period,

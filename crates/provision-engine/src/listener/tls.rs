@@ -20,7 +20,7 @@ use crate::config::{ClientCertificates, ServerTls};
 /// How often the files are compared with what is in use.
 const FOLLOW: Duration = Duration::from_secs(1);
 
-pub(crate) struct Tls {
+pub struct Tls {
     files: ServerTls,
     current: Mutex<Current>,
 }

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Color, ContentArrangement, presets};
 
 /// How a cell feels about what it says. Only colours depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Mood {
+pub enum Mood {
     #[default]
     Plain,
     Good,
@@ -13,14 +13,14 @@ pub(crate) enum Mood {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Cell {
+pub struct Cell {
     text: String,
     mood: Mood,
     is_number: bool,
 }
 
 impl Cell {
-    pub(crate) fn new(text: impl Into<String>) -> Cell {
+    pub fn new(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
     }
 
@@ -33,7 +33,8 @@ impl Cell {
         Cell { text: number.to_string(), is_number: true, ..Cell::default() }
     }
 
-    pub(crate) fn mood(self, mood: Mood) -> Cell {
+    #[must_use]
+    pub fn mood(self, mood: Mood) -> Cell {
         Cell { mood, ..self }
     }
 
@@ -60,13 +61,13 @@ impl From<String> for Cell {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Table {
+pub struct Table {
     header: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    pub(crate) fn new(header: impl Into<Vec<&'static str>>) -> Table {
+    pub fn new(header: impl Into<Vec<&'static str>>) -> Table {
         Table { header: header.into(), rows: Vec::new() }
     }
 
@@ -75,7 +76,7 @@ impl Table {
         Table::default()
     }
 
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 

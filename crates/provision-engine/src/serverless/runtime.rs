@@ -5,8 +5,8 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(try_from = "Value", into = "Value")]
-pub(crate) struct Runtime {
-    pub(crate) id: i32,
+pub struct Runtime {
+    pub id: i32,
     body: Value,
 }
 
@@ -55,7 +55,7 @@ impl State {
 
 #[derive(Debug, thiserror::Error)]
 #[error("a runtime without an id")]
-pub(crate) struct NoId;
+pub struct NoId;
 
 impl TryFrom<Value> for Runtime {
     type Error = NoId;

@@ -3,7 +3,6 @@
 
 mod access;
 mod background;
-mod bench;
 mod crashes;
 mod demo;
 mod engine_conf;

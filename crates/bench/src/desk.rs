@@ -1,0 +1,87 @@
+//! The whole program on a database that is measured: engine, sandbox and open doors, with a platform in front.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use doors::Meter;
+use engine::Role;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use super::target::Target;
+use provision_engine::Config;
+use provision_engine::House;
+use provision_engine::platform::Platform;
+
+/// A database, and the directory with its keys.
+pub(super) struct Ground {
+    pub(super) target: Target,
+    dir: TempDir,
+}
+
+impl Ground {
+    pub(super) fn beside(target: &Target, name: &str) -> Result<Ground> {
+        Ok(Ground { target: target.another(name)?, dir: TempDir::with_prefix("provision-engine-bench-")? })
+    }
+
+    pub(super) fn dir(&self) -> Result<&str> {
+        self.dir.path().to_str().context("the temporary directory has no readable name")
+    }
+
+    pub(super) async fn desk(&self) -> Result<Desk> {
+        Desk::open(self.dir()?, self.target.sqlite_file().as_deref(), self.target.url(), &[]).await
+    }
+}
+
+/// Its engine is not started yet.
+pub(super) struct Desk {
+    pub(super) house: House,
+    pub(super) platform: Arc<Platform>,
+    pub(super) config: Config,
+    pub(super) meter: Arc<Meter>,
+}
+
+impl Desk {
+    /// No file and no environment may lead this to a real far side. `more` are further settings.
+    pub(super) async fn open(
+        dir: &str,
+        file: Option<&Path>,
+        url: Option<&str>,
+        more: &[(&str, &str)],
+    ) -> Result<Desk> {
+        let database = match (file, url) {
+            (Some(file), _) => format!("sqlite:{}", file.display()),
+            (None, url) => url.context("neither a file nor a URL was given")?.to_owned(),
+        };
+        let flags = [
+            ("data_dir", dir),
+            ("store.database_url", &database),
+            ("sandbox.enabled", "true"),
+            ("log.level", "off"),
+            ("launch.service_identities", "{\"*\": {account_number: \"1\"}}"),
+        ];
+        let flags: Vec<_> =
+            flags.iter().chain(more).map(|(path, text)| (String::from(*path), String::from(*text))).collect();
+        let (config, _) = Config::load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
+        let meter = Arc::new(Meter::new());
+        let house = House::open(&config, &meter).await?;
+        let name = format!("bench-{}", Uuid::now_v7().simple());
+        let platform = Platform::open(&house, &config, &meter, &name, Role::Admin).await?;
+        Ok(Desk { house, platform: Arc::new(platform), config, meter })
+    }
+
+    pub(super) async fn start(&self) -> Result<()> {
+        self.house.engine.start(None).await.context("cannot start the engine")?;
+        Ok(())
+    }
+
+    pub(super) async fn close(self) {
+        drop(self.platform);
+        self.house.engine.stop(Duration::from_secs(5)).await;
+        if let Some(sandbox) = self.house.sandbox {
+            sandbox.stop().await;
+        }
+    }
+}

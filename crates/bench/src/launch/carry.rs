@@ -1,0 +1,79 @@
+//! How fast launches are carried to their end by far sides that answer at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use engine::store::ResourceQuery;
+use engine::{Clock, Resource, WallClock};
+use workflows::launch::record::LaunchRecord;
+
+use super::asking::{ask, each};
+use super::direct::Direct;
+use super::far_side::FarSide;
+use super::{AT_ONCE, Carried};
+use crate::desk::{Desk, Ground};
+use crate::load::as_float;
+
+/// No machine is that slow.
+const LIMIT: Duration = Duration::from_mins(30);
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// What was built is looked at as soon as somebody has time.
+const SETTINGS: [(&str, &str); 3] = [
+    ("launch.image.polls_per_second", "10000"),
+    ("launch.image.poll_first", "50ms"),
+    ("launch.instance_poll", "50ms"),
+];
+
+/// Accepts so many while nobody works on them, and times the engine from its start until all of them are over.
+pub(super) async fn all(ground: &Ground, count: usize) -> Result<Carried> {
+    let (file, url) = (ground.target.sqlite_file(), ground.target.url());
+    let desk = Desk::open(ground.dir()?, file.as_deref(), url, &SETTINGS).await?;
+    let sandbox = desk.house.sandbox_url.clone().context("the benchmark needs its sandbox")?;
+    let far_side = FarSide::at(&sandbox)?;
+    far_side.at_once().await?;
+    Direct::new(&sandbox)?.bring_key().await?;
+    let before = (over(&desk, &["succeeded"]).await?, far_side.calls().await?);
+    let work = |number| {
+        let platform = Arc::clone(&desk.platform);
+        async move { ask(&platform, number, &format!("carried-{number}"), None).await }
+    };
+    each(AT_ONCE, count, work).await?;
+    let count = u64::try_from(count)?;
+    let began = WallClock.now();
+    desk.start().await?;
+    until(&desk, before.0 + count).await?;
+    let elapsed = WallClock.now().since(began).as_secs_f64();
+    let calls = far_side.calls().await? - before.1;
+    desk.close().await;
+    Ok(Carried { per_second: as_float(count) / elapsed, calls_each: as_float(calls) / as_float(count) })
+}
+
+/// Until so many are over, all of them well.
+async fn until(desk: &Desk, wanted: u64) -> Result<()> {
+    let give_up_at = WallClock.now().plus(LIMIT);
+    loop {
+        // The store is only asked when it may be over, so that it does not slow down what is measured.
+        if desk.house.engine.running() == 0 {
+            let ended = over(desk, &["succeeded", "failed", "dirty"]).await?;
+            if ended >= wanted {
+                let succeeded = over(desk, &["succeeded"]).await?;
+                ensure!(succeeded == ended, "{} launches did not succeed", ended - succeeded);
+                return Ok(());
+            }
+            ensure!(WallClock.now() < give_up_at, "{} launches are not over", wanted - ended);
+        }
+        WallClock.sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn over(desk: &Desk, states: &[&str]) -> Result<u64> {
+    let query = ResourceQuery {
+        kind: LaunchRecord::KIND.to_owned(),
+        labels: vec![("state".to_owned(), states.iter().map(|state| (*state).to_owned()).collect())],
+        limit: 1,
+        counts: true,
+        ..ResourceQuery::default()
+    };
+    desk.house.engine.resources(&query).await?.total.context("the store does not say how many there are")
+}

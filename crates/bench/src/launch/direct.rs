@@ -1,0 +1,118 @@
+//! The base: the same calls, in the same order, by the drivers alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use drivers::aws::{self, Aws};
+use drivers::cloud::{Access, Account, Order, Place, Provider, ProviderKind};
+use drivers::identity::{CallerIdentity, Requester};
+use drivers::image_builder::{BuildStatus, ImageBuilder};
+use engine::{Clock, WallClock};
+use sandbox::Sandbox;
+use workflows::launch::public_key::PublicKey;
+
+use super::asking::{ACCOUNT, DISTRIBUTION, INSTANCE_TYPE, KEY, REGION, build, each, organisation};
+use super::far_side::FarSide;
+use super::{AT_ONCE, Carried};
+use crate::load::as_float;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(super) struct Direct {
+    builder: ImageBuilder,
+    aws: Aws,
+    account: Account,
+    key: PublicKey,
+}
+
+/// Makes so many launches in a sandbox of their own.
+pub(super) async fn all(count: usize) -> Result<Carried> {
+    let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
+    let (far_side, direct) = (FarSide::at(&sandbox.url())?, Arc::new(Direct::new(&sandbox.url())?));
+    far_side.at_once().await?;
+    direct.bring_key().await?;
+    let before = far_side.calls().await?;
+    let began = WallClock.now();
+    let work = |number| {
+        let direct = Arc::clone(&direct);
+        async move { direct.launch(number).await }
+    };
+    each(AT_ONCE, count, work).await?;
+    let elapsed = WallClock.now().since(began).as_secs_f64();
+    let (count, calls) = (as_float(u64::try_from(count)?), as_float(far_side.calls().await? - before));
+    sandbox.stop().await;
+    Ok(Carried { per_second: count / elapsed, calls_each: calls / count })
+}
+
+impl Direct {
+    pub(super) fn new(sandbox: &str) -> Result<Direct> {
+        let access =
+            Access::Role { arn: format!("arn:aws:iam::{ACCOUNT}:role/provision-engine"), external_id: None };
+        Ok(Direct {
+            builder: ImageBuilder::new(&format!("{sandbox}/api/image-builder/v1"), TIMEOUT)?,
+            aws: Aws::new(&aws::Options { timeout: TIMEOUT, ..aws::Options::beside(sandbox) })?,
+            account: Account {
+                org: "bench".to_owned(),
+                source: "sandbox".to_owned(),
+                provider: ProviderKind::Aws,
+                access,
+            },
+            key: PublicKey::parse(KEY)?,
+        })
+    }
+
+    fn place<'a>(&'a self, session: &'a str) -> Place<'a> {
+        Place { account: &self.account, region: REGION, session }
+    }
+
+    /// The account has the key from the beginning, so that every launch makes the same calls.
+    pub(super) async fn bring_key(&self) -> Result<()> {
+        self.aws.upload_key(&self.place("key"), "bench", &self.key.material(), "bench").await?;
+        Ok(())
+    }
+
+    async fn launch(&self, number: usize) -> Result<()> {
+        let name = format!("base-{number}");
+        let place = self.place(&name);
+        let who = Requester { org: organisation(number), account: Some("1".to_owned()) };
+        let who = CallerIdentity::from(&who);
+        self.builder.architectures(&who, DISTRIBUTION).await?;
+        self.aws.identity(&place).await?;
+        self.aws.rehearse(&place, &order(&name, None, None)).await?;
+        let id = self.builder.submit(&who, &build(&name)).await?;
+        let compose = self.builder.status(&who, id).await?;
+        ensure!(compose.status == BuildStatus::Success, "an image is not ready at once");
+        let image = compose.upload.and_then(|upload| upload.ami).context("an image has no name")?;
+        self.aws.identity(&place).await?;
+        self.aws.image(&place, &image).await?.context("an image cannot be seen")?;
+        let order_of = |key| order(&name, Some(image.clone()), key);
+        self.aws.rehearse(&place, &order_of(None)).await?;
+        let key =
+            self.aws.find_key(&place, &self.key.aws_fingerprints()).await?.context("the key is gone")?;
+        let made = self.aws.create(&place, &order_of(Some(key.name)), &name).await?.instances;
+        let ids: Vec<String> = made.into_iter().map(|instance| instance.id).collect();
+        let seen = self.aws.describe(&place, &ids).await?;
+        let has_address = seen.iter().all(|instance| instance.public_ipv4.is_some());
+        ensure!(has_address && seen.len() == 1, "an instance has no address at once");
+        self.aws.find(&place, &name).await?;
+        Ok(())
+    }
+}
+
+fn order(name: &str, image: Option<String>, key_name: Option<String>) -> Order {
+    let tag = |key: &str| (key.to_owned(), name.to_owned());
+    Order {
+        image,
+        instance_type: Some(INSTANCE_TYPE.to_owned()),
+        template: None,
+        least: 1,
+        most: 1,
+        key_name,
+        user_data: None,
+        subnet: None,
+        security_groups: Vec::new(),
+        tags: ["rh-rid", "rh-org", "Name"].map(tag).into(),
+        mark: name.to_owned(),
+    }
+}
