@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use engine::store::Store;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use store::{PostgresStore, SqliteStore};
 use tempfile::TempDir;
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio_postgres::NoTls;
 
 pub(super) enum Target {

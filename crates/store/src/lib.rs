@@ -8,7 +8,6 @@ mod draft;
 mod fair;
 mod last_commit;
 mod postgres;
-pub mod private_postgres;
 mod resource_search;
 mod rows;
 mod rules;

@@ -5,6 +5,7 @@ mod counts;
 mod dying_store;
 mod far_side;
 mod house;
+pub mod private_postgres;
 pub mod trial;
 
 pub use clock::{SkewedClock, VirtualClock};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread;
 
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use crate::stage::{Place, Sandbox, Server, until};
 

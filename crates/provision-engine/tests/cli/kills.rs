@@ -11,7 +11,7 @@ mod runtimes;
 mod serverless;
 mod zombie;
 
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use crate::stage::Place;
 

@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use uuid::Uuid;
 
 use crate::kills::launch::pad::{ACCOUNT, Customer, Fate, Ticket, hurry, made, order, quick, stands};

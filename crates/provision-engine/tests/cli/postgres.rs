@@ -1,6 +1,6 @@
 //! The same program on a database server.
 
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use crate::stage::{Place, Sandbox, until};
 

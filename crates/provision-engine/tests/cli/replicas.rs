@@ -11,7 +11,7 @@ use reqwest::{Client, Method};
 use rustix::process::Signal;
 use serde_json::json;
 use store::PostgresStore;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use testing::{Death, DyingStore, House};
 use workflows::Drivers;
 use workflows::runtime::Runtimes;

@@ -5,8 +5,8 @@ use tokio_postgres::SimpleQueryMessage;
 
 use super::connection::{Role, Session};
 use super::*;
-use crate::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use crate::resource_search::{FEW, Sizes, search};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 const ROLES: [Role; 10] = [
     committer::COMMITTER,

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use engine::store::{MemoryStore, SealedStore, Store};
 use engine::{AccessStore, PeopleStore};
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use store::{PostgresStore, SqliteStore};
 use tempfile::TempDir;
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// A store with all of its sides.

@@ -6,7 +6,7 @@ use engine::OperationId;
 use engine::store::{Store, StoreError};
 use futures_util::future::join_all;
 use store::PostgresStore;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio::net::TcpListener;
 use tokio::time::{sleep, timeout};
 

@@ -10,7 +10,7 @@ use futures_util::StreamExt as _;
 use reqwest::{Client, Response};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
-use store::private_postgres::PrivatePostgres;
+use testing::private_postgres::PrivatePostgres;
 use tokio::runtime::Runtime;
 
 use super::check::{self, Api, Asked};

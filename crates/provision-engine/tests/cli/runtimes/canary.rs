@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use axum::routing::post;
 use reqwest::Method;
 use serde_json::{Value, json};
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use super::{AZURE, SERVICE, Scene, changed, quick, wanted};
 use crate::stage::{Place, Sandbox};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use conformance::{Broker, Hold, Options, Outcome, examine};
 use reqwest::Method;
 use serde_json::json;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use super::{Platform, Scene, hold, quick};
 use crate::stage::{Place, call};

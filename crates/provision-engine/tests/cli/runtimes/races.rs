@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use super::{Scene, quick, wanted};
 use crate::stage::{Place, until};

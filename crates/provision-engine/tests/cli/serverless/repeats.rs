@@ -2,7 +2,7 @@
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 
 use super::{Answer, Device, NOTHING, RUNTIMES, Scene, answer, function, quick, runtime};
 use crate::stage::until;

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
 use store::PostgresStore;
-use store::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio::runtime::Runtime;
 
 use super::{Authorities, Files, KINDS, Kind, text};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use store::private_postgres::{PrivatePostgres, PrivatePostgresError, PrivatePostgresOptions};
+use testing::private_postgres::{PrivatePostgres, PrivatePostgresError, PrivatePostgresOptions};
 use tokio_postgres::{Client, NoTls};
 
 const CHILD: &str = "PRIVATE_POSTGRES_TEST_CHILD";
@@ -59,6 +59,27 @@ async fn a_killed_server_can_be_started_again() {
     server.start_again().unwrap();
     assert_ne!(server.pid().unwrap(), pid);
     connect(&server.url("postgres")).await.unwrap();
+}
+
+/// Whether the kernel still has the shared memory that the server wrote into line 7 of its file.
+fn has_segment(segment: &str) -> bool {
+    let listed = std::fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    listed.lines().any(|line| line.split_whitespace().nth(1) == Some(segment))
+}
+
+#[tokio::test]
+async fn a_killed_server_leaves_no_shared_memory() {
+    let server = PrivatePostgres::start(&small()).unwrap();
+    let client = connect(&server.url("postgres")).await.unwrap();
+    assert_eq!(show(&client, "dynamic_shared_memory_type").await, "mmap");
+    let file = Path::new(&data_directory(&server).await).join("postmaster.pid");
+    let text = std::fs::read_to_string(file).unwrap();
+    let segment = text.lines().nth(6).unwrap().split_whitespace().last().unwrap();
+    assert!(has_segment(segment), "{text}");
+    let pid = server.pid().unwrap().to_string();
+    assert!(Command::new("kill").args(["-KILL", &pid]).status().unwrap().success());
+    drop(server);
+    assert!(!has_segment(segment), "{segment} is still there");
 }
 
 #[tokio::test]

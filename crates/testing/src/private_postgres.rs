@@ -41,7 +41,8 @@ const LOG_TAIL_LINES: usize = 20;
 /// Waits for the end of its input, stops the server of the data directory `$2`, and removes `$1`.
 ///
 /// A process id in an old file may belong to somebody else by now, so the process has to name the directory.
-/// A dead process that nobody has waited for names nothing, and that is right too.
+/// A dead process that nobody has waited for names nothing, and that is right too. A server that was killed leaves its
+/// file, and with it the shared memory of its lock, which it names in line 7.
 const TIDY_UP: &str = r#"
 trap '' HUP INT TERM
 data=$2
@@ -49,13 +50,18 @@ runs() {
     if [ -e /proc/self ]; then grep -qF -- "$data" "/proc/$pid/cmdline"; else kill -0 "$pid"; fi
 }
 cat >/dev/null
-if pid=$(head -n 1 "$data/postmaster.pid") && runs; then
+pid=$(sed -n 1p "$data/postmaster.pid")
+segment=$(sed -n '7s/^ *\([0-9]*\) *\([0-9]*\)$/\1 *\2/p' "$data/postmaster.pid")
+if [ -n "$pid" ] && runs; then
     kill -QUIT "$pid"
     tries=0
     while runs && [ "$tries" -lt 100 ]; do
         sleep 0.1
         tries=$((tries + 1))
     done
+fi
+if [ -e "$data/postmaster.pid" ] && [ -n "$segment" ] && grep -q "^ *$segment " /proc/sysvipc/shm; then
+    ipcrm -m "${segment#*\*}"
 fi
 rm -rf -- "$1"
 "#;
@@ -291,6 +297,8 @@ fn all_settings(options: &PrivatePostgresOptions) -> Vec<(String, String)> {
         ("unix_socket_directories", String::new()),
         ("max_connections", MAX_CONNECTIONS.to_string()),
         ("shared_buffers", options.shared_buffers.clone()),
+        // In files of the data directory, which go with it; what is in `/dev/shm` outlives a server that is killed.
+        ("dynamic_shared_memory_type", "mmap".into()),
     ];
     if !options.durable {
         settings.extend(["fsync", "synchronous_commit", "full_page_writes"].map(|name| (name, "off".into())));
