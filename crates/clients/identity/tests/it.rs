@@ -1,5 +1,4 @@
 //! The identity header: what is read from it, what is not, and that ours can be read by others.
-#![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
