@@ -4,12 +4,14 @@
 mod error;
 mod external_id;
 pub mod noop;
+pub mod spec;
 mod types;
 
 use async_trait::async_trait;
 
 pub use error::{Category, CloudError};
 pub use external_id::{EXTERNAL_ID_PREFIX, external_id};
+pub use spec::{ProviderSpec, ssh_command};
 pub use types::{
     Access, Account, Architecture, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceState,
     InstanceType, KeyMaterial, Order, Page, Place, ProviderKind, Template, Templates,

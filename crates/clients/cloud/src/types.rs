@@ -21,21 +21,11 @@ impl ProviderKind {
         [ProviderKind::Noop, ProviderKind::Aws, ProviderKind::Azure, ProviderKind::Gcp];
 
     pub fn number(self) -> i64 {
-        match self {
-            ProviderKind::Noop => 1,
-            ProviderKind::Aws => 2,
-            ProviderKind::Azure => 3,
-            ProviderKind::Gcp => 4,
-        }
+        self.spec().number
     }
 
     pub fn as_str(self) -> &'static str {
-        match self {
-            ProviderKind::Noop => "noop",
-            ProviderKind::Aws => "aws",
-            ProviderKind::Azure => "azure",
-            ProviderKind::Gcp => "gcp",
-        }
+        self.spec().name
     }
 }
 
@@ -49,10 +39,10 @@ impl FromStr for ProviderKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        ProviderKind::ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-            .ok_or_else(|| format!("{text:?} is not a provider; the providers are aws, azure, gcp, noop"))
+        ProviderKind::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            let names = ProviderKind::NAMES.join(", ");
+            format!("{text:?} is not a provider; the providers are {names}")
+        })
     }
 }
 

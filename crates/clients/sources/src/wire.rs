@@ -64,12 +64,7 @@ struct Extra {
 
 /// The name that Sources has for a cloud.
 pub(super) fn cloud_name(provider: ProviderKind) -> Option<&'static str> {
-    match provider {
-        ProviderKind::Aws => Some("amazon"),
-        ProviderKind::Azure => Some("azure"),
-        ProviderKind::Gcp => Some("google"),
-        ProviderKind::Noop => None,
-    }
+    provider.spec().source.as_ref().map(|source| source.type_name)
 }
 
 /// The clouds by the ids that Sources gave their types. All others are of no use for a launch.
@@ -101,27 +96,24 @@ impl AuthenticationBody {
         if self.resource_type.as_deref() != Some("Application") {
             return None;
         }
-        let (provider, what) = match self.authtype.as_deref()? {
-            "provisioning-arn" => (ProviderKind::Aws, "the ARN of a role"),
-            "provisioning_lighthouse_subscription_id" => (ProviderKind::Azure, "the id of a subscription"),
-            "provisioning_project_id" => (ProviderKind::Gcp, "the id of a project"),
-            _ => return None,
-        };
+        let authentication = self.authtype.as_deref()?;
+        let (provider, spec) = ProviderKind::ALL.into_iter().find_map(|provider| {
+            let spec = provider.spec().source.as_ref()?;
+            (spec.authentication == authentication).then_some((provider, spec))
+        })?;
         let name = self.username.map(|name| name.trim().to_owned()).unwrap_or_default();
         let is_name = (1..=NAME_CHARS_MAX).contains(&name.len())
             && name.bytes().all(|byte| byte.is_ascii_graphic())
-            && (provider != ProviderKind::Aws || name.starts_with("arn:"));
+            && (!spec.by_role || name.starts_with("arn:"));
         if !is_name {
-            return Some(
-                Err(SYSTEM.broken(format!("source {source} has no usable name in place of {what}"))),
-            );
+            let message = format!("source {source} has no usable name in place of {}", spec.account);
+            return Some(Err(SYSTEM.broken(message)));
         }
-        let access = match provider {
-            ProviderKind::Aws => {
-                let external_id = self.extra.and_then(|extra| extra.external_id);
-                Access::Role { arn: name, external_id: external_id.map(SecretString::from) }
-            }
-            _ => Access::Name(name),
+        let access = if spec.by_role {
+            let external_id = self.extra.and_then(|extra| extra.external_id);
+            Access::Role { arn: name, external_id: external_id.map(SecretString::from) }
+        } else {
+            Access::Name(name)
         };
         let account = Account { org: org.to_owned(), source: source.to_owned(), provider, access };
         Some(Ok(Link { account, application: self.resource_id }))

@@ -4,13 +4,14 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use cloud::ssh_command;
 use doors::launch::inventory::list::InventoryItem;
 
 use super::filter::{Filters, find};
 use super::sheet;
 use crate::desk::Desk;
 use crate::launch::place::REGIONS;
-use crate::launches::view::{is_gone, login, machine, stage, when};
+use crate::launches::view::{is_gone, machine, stage, when};
 use crate::list::Filtered;
 use crate::parts::Pager;
 use crate::shell::Shell;
@@ -122,7 +123,7 @@ impl Filtered for Filters {
 fn row(item: InventoryItem) -> Row {
     let lives = item.state.as_deref().is_some_and(|state| !is_gone(state));
     let address = item.detail.public_ipv4.as_deref().or(item.detail.public_dns.as_deref());
-    let login = address.filter(|_| lives).and_then(|to| login(&item.provider, to));
+    let login = address.filter(|_| lives).and_then(|to| ssh_command(&item.provider, to));
     let is_over =
         ["succeeded", "succeeded_with_warnings", "failed", "cancelled", "abandoned", "failed_dirty"]
             .contains(&item.launch_state.as_str());

@@ -1,9 +1,10 @@
 //! Machines as a table for other programs.
 
+use cloud::ssh_command;
 use doors::launch::inventory::list::InventoryItem;
 use doors::launch::launches::wire::{InstanceDetail, Launch};
 
-use crate::launches::view::{login, parameter};
+use crate::launches::view::parameter;
 
 const HEAD: &str = "launch,instance,state,provider,region,type,name,public_ipv4,public_dns,private_ipv4,ssh";
 
@@ -37,7 +38,7 @@ fn row(
 ) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let address = detail.public_ipv4.as_deref().or(detail.public_dns.as_deref());
-    let ssh = address.and_then(|to| login(provider, to)).unwrap_or_default();
+    let ssh = address.and_then(|to| ssh_command(provider, to)).unwrap_or_default();
     let cells = [
         launch.to_string(),
         id.to_owned(),

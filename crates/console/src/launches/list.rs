@@ -3,6 +3,7 @@
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
+use cloud::ProviderKind;
 use doors::launch::launches::wire::{Launch, LaunchList};
 use serde::Deserialize;
 
@@ -23,7 +24,7 @@ const STATES: [(&str, &str); 4] = [
     ("failed", "failed or cancelled"),
     ("dirty", "failed, not clean"),
 ];
-const PROVIDERS: [&str; 4] = ["aws", "azure", "gcp", "noop"];
+const PROVIDERS: &[&str] = &ProviderKind::NAMES;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cloud::ssh_command;
 use doors::launch::launches::wire::{Instance, Launch, Step};
 use doors::wire::Moment;
 use serde_json::Value;
@@ -141,20 +142,8 @@ pub(crate) fn machines(launch: &Launch) -> Vec<Machine> {
 fn of(one: &Instance, provider: &str) -> Machine {
     let address = one.detail.public_ipv4.clone().or_else(|| one.detail.public_dns.clone());
     let private = one.detail.private_ipv4.clone().or_else(|| one.detail.private_ipv6.clone());
-    let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| login(provider, to));
+    let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| ssh_command(provider, to));
     Machine { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
-}
-
-/// Ready to be pasted into a shell, so that nothing but an address may be in it.
-pub(crate) fn login(provider: &str, address: &str) -> Option<String> {
-    let user = match provider {
-        "aws" => "ec2-user",
-        "azure" => "azureuser",
-        "gcp" => "gcp-user",
-        _ => return None,
-    };
-    let is_host = address.chars().all(|c| c.is_ascii_alphanumeric() || ".-:".contains(c));
-    (is_host && !address.starts_with('-')).then(|| format!("ssh {user}@{address}"))
 }
 
 /// What an image is called on these pages.
@@ -218,7 +207,7 @@ mod tests {
     fn a_login_is_an_address_and_nothing_else() {
         assert_eq!(machines(&launch())[0].login.as_deref(), Some("ssh ec2-user@10.0.0.1"));
         for bad in ["-oProxyCommand=x", "a b", "a;rm", "$(x)"] {
-            assert_eq!(login("aws", bad), None, "{bad}");
+            assert_eq!(ssh_command("aws", bad), None, "{bad}");
         }
         let mut gone = launch();
         gone.instances[0].state = "terminated".to_owned();

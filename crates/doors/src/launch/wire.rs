@@ -62,12 +62,7 @@ impl From<sources_api::Source> for Source {
 
 /// The number of a source that is kept here, as the hosted service counts them.
 fn type_id(provider: ProviderKind) -> &'static str {
-    match provider {
-        ProviderKind::Aws => "1",
-        ProviderKind::Azure => "2",
-        ProviderKind::Gcp => "3",
-        ProviderKind::Noop => "",
-    }
+    provider.spec().source.as_ref().map_or("", |source| source.type_id)
 }
 
 /// A source to be kept. A source of AWS has a role or keys, one of Azure a subscription, one of GCP a project.

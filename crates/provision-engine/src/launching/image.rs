@@ -4,6 +4,7 @@ use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
+use workflows::launch::cloud::ProviderKind;
 
 use super::launch::Progress;
 
@@ -45,12 +46,8 @@ impl Image {
 
     /// Whether this provider can start it.
     pub(crate) fn is_for(&self, provider: &str) -> bool {
-        let kinds: &[&str] = match provider {
-            "aws" => &["aws", "ami"],
-            "azure" => &["azure", "vhd"],
-            "gcp" => &["gcp", "gce"],
-            _ => &[],
-        };
+        let provider = provider.parse::<ProviderKind>();
+        let kinds = provider.map_or(&[][..], |provider| provider.spec().build.image_types);
         self.image_type.as_deref().is_some_and(|kind| kinds.contains(&kind))
     }
 }

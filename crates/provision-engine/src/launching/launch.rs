@@ -4,6 +4,7 @@ use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
+use workflows::launch::cloud;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Launch {
@@ -149,14 +150,7 @@ impl Launch {
 
     /// How to log in, ready to be pasted into a shell.
     pub(crate) fn login(&self, instance: &Instance) -> Option<String> {
-        let user = match self.provider.as_str() {
-            "aws" => "ec2-user",
-            "azure" => "azureuser",
-            "gcp" => "gcp-user",
-            _ => return None,
-        };
-        let address = instance.detail.public().filter(|address| is_host(address))?;
-        Some(format!("ssh {user}@{address}"))
+        cloud::ssh_command(&self.provider, instance.detail.public()?)
     }
 }
 
@@ -171,12 +165,6 @@ impl Addresses {
     pub(crate) fn public(&self) -> Option<&str> {
         self.public_ipv4.as_deref().or(self.public_dns.as_deref())
     }
-}
-
-/// Nothing that a shell or ssh could take for anything else.
-fn is_host(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
-    !text.is_empty() && !text.starts_with('-') && text.bytes().all(is_plain)
 }
 
 fn word(value: &Value) -> Option<String> {

@@ -50,16 +50,6 @@ impl fmt::Debug for ParametersForm {
     }
 }
 
-/// Where the Image Builder puts images, and so where instances start when nobody says where.
-pub fn home(provider: ProviderKind) -> &'static str {
-    match provider {
-        ProviderKind::Aws => "us-east-1",
-        ProviderKind::Azure => "eastus",
-        ProviderKind::Gcp => "us-central1-a",
-        ProviderKind::Noop => "nowhere",
-    }
-}
-
 impl ParametersForm {
     /// The same with everything filled in that a client may leave out. Empty texts mean nothing, as they always
     /// did here. An amount that no `u32` can hold becomes zero, which no launch may have.
@@ -69,7 +59,7 @@ impl ParametersForm {
         };
         let plain = PlainParameters {
             source_id: self.source_id.trim().to_owned(),
-            region: given(&self.region).unwrap_or_else(|| home(provider).to_owned()),
+            region: given(&self.region).unwrap_or_else(|| provider.spec().home.to_owned()),
             instance_type: given(&self.instance_type),
             launch_template_id: given(&self.launch_template_id),
             amount: u32::try_from(self.amount.unwrap_or(1)).unwrap_or(0),

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use drivers::DriverError;
+use drivers::cloud::spec::Invalid;
 use drivers::cloud::{Category, CloudError};
 use engine::SubmitError;
 use engine::store::StoreError;
@@ -26,6 +27,12 @@ impl Flaw {
     pub fn hint(mut self, hint: impl Into<String>) -> Flaw {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+impl From<Invalid> for Flaw {
+    fn from(found: Invalid) -> Flaw {
+        Flaw { hint: found.hint.map(str::to_owned), ..Flaw::new(found.field, found.message) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
 
 use drivers::cloud::ProviderKind;
+use drivers::cloud::spec::is_id;
 use drivers::identity::CallerIdentity;
 use drivers::image_builder::{BuilderError, Compose, Distribution};
 use engine::Engine;
@@ -12,7 +13,7 @@ use super::catalogue;
 use super::form::ParametersForm;
 use super::params::{AskedParameters, Requester};
 use super::preflight::build::BuildFacts;
-use super::preflight::{ImageFacts, Offer, Preflight, is_id};
+use super::preflight::{ImageFacts, Offer, Preflight};
 use super::pubkeys;
 use super::rejection::{Flaw, Rejection, quoted};
 use super::settings::Launches;

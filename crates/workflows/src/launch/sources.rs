@@ -10,7 +10,6 @@ use drivers::cloud::{
 use engine::Engine;
 
 use super::catalogue::{RefreshError, refresh};
-use super::form::home;
 use super::params::Requester;
 use super::preflight::account_id;
 use super::rejection::{Flaw, Rejection};
@@ -77,7 +76,7 @@ async fn reach<'a>(launches: &'a Launches, who: &Requester, id: &str) -> Result<
 /// Whether the source lets us in, by the cheapest call there is.
 pub async fn status(launches: &Launches, who: &Requester, id: &str) -> Result<Identity, Rejection> {
     let reached = reach(launches, who, id).await?;
-    let region = home(reached.account.provider);
+    let region = reached.account.provider.spec().home;
     Ok(reached.provider.identity(&reached.place(region)).await?)
 }
 
@@ -129,16 +128,17 @@ pub async fn templates(
 ) -> Result<Templates, Rejection> {
     let reached = reach(launches, who, id).await?;
     let provider = reached.account.provider;
-    let region = match (provider, region.filter(|region| !region.is_empty())) {
-        (ProviderKind::Azure | ProviderKind::Noop, _) => {
+    let spec = provider.spec();
+    let region = match region.filter(|region| !region.is_empty()) {
+        _ if spec.names.launch_template.is_none() => {
             let message = format!("{provider} has no launch templates");
             return Err(Rejection::invalid("source_id", message));
         }
-        (ProviderKind::Aws, None) => {
+        None if spec.is_regional => {
             let flaw = Flaw::new("region", "is missing").hint("name the region of the launch templates");
             return Err(Rejection::flawed(400, vec![flaw]));
         }
-        (_, region) => region.unwrap_or_else(|| home(provider)),
+        region => region.unwrap_or(spec.home),
     };
     let page = Page { limit: page.limit.clamp(1, TEMPLATES_MAX), token: page.token.clone() };
     Ok(reached.provider.templates(&reached.place(region), &page).await?)
@@ -152,10 +152,11 @@ pub async fn permissions(
     region: Option<&str>,
 ) -> Result<Permissions, Rejection> {
     let reached = reach(launches, who, id).await?;
-    if reached.account.provider != ProviderKind::Aws {
+    let spec = reached.account.provider.spec();
+    if !spec.proves_permissions {
         return Ok(Permissions::default());
     }
-    let region = region.filter(|region| !region.is_empty()).unwrap_or_else(|| home(ProviderKind::Aws));
+    let region = region.filter(|region| !region.is_empty()).unwrap_or(spec.home);
     let tried = tokio::time::timeout(CHECK_LIMIT, try_all(&reached, region, &who.org)).await;
     let tried = tried.map_err(|_| Rejection::unavailable("the cloud did not answer in time"))?;
     Ok(tried?)

@@ -20,14 +20,13 @@ pub(super) struct Additions<'a> {
 }
 
 impl<'a> Additions<'a> {
-    /// Only AWS has a script for it.
     pub(super) fn of(
         settings: &LaunchSettings,
         provider: ProviderKind,
         poweroff: bool,
         reservation: &'a str,
     ) -> Additions<'a> {
-        let has_tags = settings.insights_tags && provider == ProviderKind::Aws;
+        let has_tags = settings.insights_tags && provider.spec().has_insights_script;
         Additions { poweroff, insights: has_tags.then_some(reservation) }
     }
 }

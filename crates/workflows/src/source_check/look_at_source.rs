@@ -1,12 +1,11 @@
 //! Lets itself into the account, and tries what a launch would need, without leaving anything.
 
-use drivers::cloud::{Category, ProviderKind};
+use drivers::cloud::Category;
 use engine::prelude::*;
 
 use super::CheckSource;
 use crate::launch::Launches;
 use crate::launch::accounts::Finding;
-use crate::launch::form::home;
 use crate::launch::sources::{self, Permissions};
 
 pub(super) struct LookAtSource {
@@ -36,7 +35,7 @@ impl LookAtSource {
         };
         op.state.application = link.application;
         let provider = reached.account.provider;
-        let region = home(provider);
+        let region = provider.spec().home;
         let place = reached.place(region);
         match reached.provider.identity(&place).await {
             Err(error) if error.is(Category::Permission) => {
@@ -44,7 +43,7 @@ impl LookAtSource {
             }
             answer => answer?,
         };
-        if provider != ProviderKind::Aws {
+        if !provider.spec().proves_permissions {
             return Ok(None);
         }
         let found = sources::try_all(&reached, region, &op.params.requester.org).await?;

@@ -48,7 +48,7 @@ impl Workflow for CheckSource {
 
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;
-        if !crate::launch::preflight::is_id(&params.source_id) {
+        if !drivers::cloud::spec::is_id(&params.source_id) {
             return Err("source_id must be the id of a source".into());
         }
         Ok(params)

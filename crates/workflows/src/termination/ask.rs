@@ -1,5 +1,6 @@
 //! How the end of a machine is asked for, and how far it is.
 
+use drivers::cloud::spec::is_id;
 use drivers::cloud::{InstanceState, ProviderKind};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
 use engine::{Alongside, Command, Engine, OperationId, Phase, Resource, SubmitError};
@@ -8,7 +9,6 @@ use uuid::Uuid;
 use super::{Params, TERMINATE, Termination};
 use crate::launch::numbers;
 use crate::launch::params::Requester;
-use crate::launch::preflight::is_id;
 use crate::launch::record::{INSTANCE, LaunchRecord};
 use crate::launch::rejection::Rejection;
 use crate::launch::status::Stage;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use doors::launch::wire::Pubkey;
 use serde_json::{Map, Value, json};
+use workflows::launch::cloud::ProviderKind;
 
 use super::file;
 use crate::launching::LaunchClient;
@@ -110,13 +111,15 @@ fn at_home(path: &str) -> PathBuf {
     }
 }
 
-/// The keys of whoever sits here, the best one first. Azure does not take the first kind.
+/// The keys of the person at this machine that the provider takes, the best one first.
 pub(super) fn own(provider: &str) -> Vec<PathBuf> {
-    let kinds = ["id_ed25519.pub", "id_rsa.pub"];
-    let kinds = kinds.into_iter().filter(|kind| provider != "azure" || *kind != kinds[0]);
+    let provider = provider.parse::<ProviderKind>();
+    let is_taken = |kind| provider.as_ref().map_or(true, |provider| (provider.spec().keys.accepts)(kind));
     let home = std::env::home_dir();
-    kinds
-        .filter_map(|kind| Some(home.as_ref()?.join(".ssh").join(kind)))
+    [("ssh-ed25519", "id_ed25519.pub"), ("ssh-rsa", "id_rsa.pub")]
+        .into_iter()
+        .filter(|(kind, _)| is_taken(kind))
+        .filter_map(|(_, file)| Some(home.as_ref()?.join(".ssh").join(file)))
         .filter(|path| path.is_file())
         .collect()
 }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use doors::launch::wire::InstanceType;
 use serde_json::json;
 use uuid::Uuid;
+use workflows::launch::cloud::ProviderKind;
 
 use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};
@@ -290,7 +291,7 @@ impl<'a> Wizard<'a> {
 
 /// Where the images of a provider are made, and so where instances start when nobody says where.
 pub(in crate::cmd) fn home(provider: &str) -> &'static str {
-    provider.parse().map_or("", workflows::launch::form::home)
+    provider.parse().map_or("", |kind: ProviderKind| kind.spec().home)
 }
 
 fn choice(one: &InstanceType) -> Choice {

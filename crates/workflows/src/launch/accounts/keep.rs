@@ -1,7 +1,6 @@
 //! Making, finding and deleting sources, for doors.
 
-use drivers::cloud::{self, Access, EXTERNAL_ID_PREFIX, ProviderKind};
-use engine::secret::{ExposeSecret, SecretString};
+use drivers::cloud::{Access, ProviderKind};
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 use engine::{Engine, Resource, Timestamp};
 use uuid::Uuid;
@@ -21,8 +20,6 @@ pub struct NewSource {
 }
 
 const NAME_CHARS_MAX: usize = 255;
-const EXTERNAL_ID_CHARS: std::ops::RangeInclusive<usize> = 2..=1224;
-const ARN_CHARS_MAX: usize = 2048;
 /// Others may write between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
 
@@ -122,67 +119,11 @@ fn check(org: &str, new: &NewSource) -> Result<(), Vec<Flaw>> {
         let message = format!("must have 1 to {NAME_CHARS_MAX} characters and no control characters");
         flaws.push(Flaw::new("name", message));
     }
-    flaws.extend(match (new.provider, &new.access) {
-        (ProviderKind::Aws, Access::Role { arn, external_id }) => {
-            let external_id = external_id.as_ref();
-            role(arn).into_iter().chain(external_id.and_then(|id| external(org, id))).collect()
-        }
-        (ProviderKind::Aws, Access::Keys { id, secret }) => keys(id, secret.expose_secret()),
-        (ProviderKind::Azure | ProviderKind::Gcp, Access::Name(name)) => account_name(name),
-        (ProviderKind::Aws, _) => {
-            vec![Flaw::new("access", "must be a role, or keys").hint("give arn, or access_key_id and secret")]
-        }
-        (ProviderKind::Azure, _) => vec![Flaw::new("access", "must be the id of a subscription")],
-        (ProviderKind::Gcp, _) => vec![Flaw::new("access", "must be the id of a project")],
-        (ProviderKind::Noop, _) => vec![Flaw::new("provider", "noop needs no source")],
-    });
+    match &new.provider.spec().source {
+        Some(spec) => flaws.extend((spec.check)(org, &new.access).into_iter().map(Flaw::from)),
+        None => flaws.push(Flaw::new("provider", format!("{} needs no source", new.provider))),
+    }
     if flaws.is_empty() { Ok(()) } else { Err(flaws) }
-}
-
-/// `arn:<partition>:iam::<12 digits>:role/<path and name>`.
-fn role(arn: &str) -> Option<Flaw> {
-    let parts: Vec<&str> = arn.splitn(6, ':').collect();
-    let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_+=,.@-/".contains(&b))
-    };
-    let fits = matches!(
-        parts.as_slice(),
-        ["arn", "aws" | "aws-cn" | "aws-us-gov", "iam", "", account, role]
-            if account.len() == 12
-                && account.bytes().all(|b| b.is_ascii_digit())
-                && role.strip_prefix("role/").is_some_and(is_name)
-    );
-    (!fits || arn.len() > ARN_CHARS_MAX).then(|| {
-        Flaw::new("arn", "must be the ARN of a role").hint("such as arn:aws:iam::123456789012:role/launcher")
-    })
-}
-
-fn external(org: &str, id: &SecretString) -> Option<Flaw> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_+=,.@:/-".contains(&b);
-    if cloud::external_id(org, Some(id)).is_err() {
-        let rule = format!("must not begin with {EXTERNAL_ID_PREFIX}, which the engine adds by itself");
-        return Some(Flaw::new("external_id", rule).hint("leave it out, and it is that of the organisation"));
-    }
-    let id = id.expose_secret();
-    let fits = EXTERNAL_ID_CHARS.contains(&id.len()) && id.bytes().all(is_plain);
-    (!fits).then(|| Flaw::new("external_id", "must have 2 to 1224 letters, digits and _ + = , . @ : / -"))
-}
-
-fn keys(id: &str, secret: &str) -> Vec<Flaw> {
-    let mut flaws = Vec::new();
-    if !(16..=128).contains(&id.len()) || !id.bytes().all(|b| b.is_ascii_alphanumeric()) {
-        flaws.push(Flaw::new("access_key_id", "must have 16 to 128 letters and digits"));
-    }
-    if !(16..=256).contains(&secret.len()) || !secret.bytes().all(|b| b.is_ascii_graphic()) {
-        flaws.push(Flaw::new("secret_access_key", "must have 16 to 256 visible characters"));
-    }
-    flaws
-}
-
-fn account_name(name: &str) -> Vec<Flaw> {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:".contains(&b);
-    let fits = (1..=128).contains(&name.len()) && name.bytes().all(is_plain);
-    if fits { Vec::new() } else { vec![Flaw::new("access", "must be an id of 1 to 128 plain characters")] }
 }
 
 fn resource(who: &Requester, uid: Uuid) -> String {

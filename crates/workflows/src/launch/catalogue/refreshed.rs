@@ -8,8 +8,8 @@ use engine::store::{Expect, ResourceRow, StoreError};
 use engine::{Engine, Resource, SubmitError, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::Catalogue;
 use super::entry::Listing;
-use super::{Catalogue, split};
 
 /// The types of one region, as the cloud listed them. They replace those that are part of the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ pub async fn overlaid(
     zone: Option<&str>,
 ) -> Result<Option<Listing>, StoreError> {
     let shipped = Catalogue::shipped().types(provider, region, zone);
-    let (plain, _) = split(provider, region);
+    let (plain, _) = (provider.spec().split_zone)(region);
     let row = engine.resource(&Refreshed::resource(provider, plain)).await?;
     // Zones are known by the tables alone, so any will do where a region is new.
     let is_new = Catalogue::shipped().types(provider, plain, None).is_none();

@@ -1,4 +1,4 @@
-//! Reads the tables that are part of the program. `aws.txt` begins with what the lines mean.
+//! Reads the tables that are part of the program. `aws.txt` of the crate `cloud` begins with what the lines mean.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

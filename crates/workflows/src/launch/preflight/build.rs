@@ -28,25 +28,6 @@ const SHARES_MAX: usize = 100;
 const SOURCE_ID_CHARS_MAX: usize = 64;
 const GIB: u64 = 1024 * 1024 * 1024;
 
-/// What kinds of image a provider can start.
-pub fn image_types(provider: ProviderKind) -> &'static [&'static str] {
-    match provider {
-        ProviderKind::Aws => &["aws", "ami"],
-        ProviderKind::Azure => &["azure", "vhd"],
-        ProviderKind::Gcp => &["gcp", "gce"],
-        ProviderKind::Noop => &[],
-    }
-}
-
-/// The largest image that the Image Builder makes for a provider.
-fn size_max(provider: ProviderKind) -> Option<u64> {
-    match provider {
-        ProviderKind::Aws => Some(64 * GIB),
-        ProviderKind::Azure => Some(128 * GIB),
-        ProviderKind::Gcp | ProviderKind::Noop => None,
-    }
-}
-
 /// Reads a request, or tells everything that is wrong with it.
 pub fn read(provider: ProviderKind, request: &Value) -> Result<BuildFacts, Vec<Flaw>> {
     let Some(members) = request.as_object() else {
@@ -135,7 +116,7 @@ impl Reader {
     }
 
     fn image_type(&mut self, image: &Map<String, Value>) -> Option<String> {
-        let fitting = image_types(self.provider);
+        let fitting = self.provider.spec().build.image_types;
         let asked = image.get("image_type").and_then(Value::as_str).filter(|kind| fitting.contains(kind));
         if asked.is_none() {
             let message = format!("must be {} to be launched at {}", fitting.join(" or "), self.provider);
@@ -146,7 +127,7 @@ impl Reader {
 
     fn size(&mut self, image: &Map<String, Value>) {
         let Some(size) = image.get("size").filter(|size| !size.is_null()) else { return };
-        let max = size_max(self.provider);
+        let max = self.provider.spec().build.bytes_max;
         if !size.as_u64().is_some_and(|size| size > 0 && max.is_none_or(|max| size <= max)) {
             let most = max.map(|max| format!(" of at most {} GiB", max / GIB)).unwrap_or_default();
             self.flaw("image_requests[0].size", format!("must be a number of bytes{most}"));
@@ -171,34 +152,22 @@ impl Reader {
         let before = self.flaws.len();
         let accounts = self.texts(options, "share_with_accounts");
         let sources = self.texts(options, "share_with_sources");
-        let is_account =
-            |account: &String| account.len() == 12 && account.bytes().all(|b| b.is_ascii_digit());
-        match self.provider {
-            ProviderKind::Aws if !accounts.iter().all(is_account) => {
-                self.flaw(&format!("{PATH}.options.share_with_accounts"), "must be account ids of 12 digits");
-            }
-            ProviderKind::Aws if accounts.is_empty() && sources.is_empty() && self.flaws.len() == before => {
+        let spec = &self.provider.spec().build;
+        if let Some(rule) = &spec.shared_account {
+            if let Some(message) = accounts.iter().find_map(|account| rule.broken_by(account)) {
+                self.flaw(&format!("{PATH}.options.share_with_accounts"), message);
+            } else if accounts.is_empty() && sources.is_empty() && self.flaws.len() == before {
                 let message = "needs share_with_sources or share_with_accounts with at least one entry";
                 self.flaw(&format!("{PATH}.options"), message);
             }
-            ProviderKind::Azure => self.azure(options, PATH),
-            _ => {}
         }
-        Some((accounts, sources))
-    }
-
-    fn azure(&mut self, options: &Map<String, Value>, path: &str) {
         let has_source = options.get("source_id").and_then(Value::as_str).is_some();
-        let needed: &[&str] = if has_source {
-            &["resource_group"]
-        } else {
-            &["resource_group", "tenant_id", "subscription_id"]
-        };
-        for key in needed {
+        for key in (spec.upload_options)(has_source) {
             if options.get(*key).and_then(Value::as_str).is_none_or(str::is_empty) {
-                self.flaw(&format!("{path}.options.{key}"), "is missing");
+                self.flaw(&format!("{PATH}.options.{key}"), "is missing");
             }
         }
+        Some((accounts, sources))
     }
 
     /// An optional text.

@@ -4,8 +4,7 @@ use drivers::cloud::{Architecture, ProviderKind};
 use drivers::image_builder::{BuildStatus, Compose};
 use serde_json::Value;
 
-use super::build::{self, BuildFacts};
-use crate::launch::form::home;
+use super::build::BuildFacts;
 use crate::launch::params::ImageChoice;
 use crate::launch::rejection::Flaw;
 use crate::launch::state::ResolvedImage;
@@ -53,8 +52,8 @@ impl ImageFacts {
         let shares = Shares { accounts: share_with_accounts, sources: share_with_sources };
         ImageFacts {
             architecture: Some(architecture),
-            region: regional(provider).then(|| home(provider).to_owned()),
-            shares: (provider == ProviderKind::Aws).then_some(shares),
+            region: provider.spec().is_regional.then(|| provider.spec().home.to_owned()),
+            shares: provider.spec().build.shared_account.is_some().then_some(shares),
         }
     }
 
@@ -66,7 +65,7 @@ impl ImageFacts {
                 Flaw::new("image_id", format!("this image could not be built: {why}")).hint("build it anew")
             );
         }
-        let fitting = build::image_types(provider);
+        let fitting = provider.spec().build.image_types;
         if let Some(kind) = compose.image_type.as_deref().filter(|kind| !fitting.contains(kind)) {
             let message = format!("this image is of type {kind} and cannot be launched at {provider}");
             return Err(
@@ -77,8 +76,11 @@ impl ImageFacts {
         let region = region.filter(|region| !region.is_empty());
         Ok(ImageFacts {
             architecture: compose.architecture,
-            region: regional(provider).then(|| region.unwrap_or_else(|| home(provider).to_owned())),
-            shares: (provider == ProviderKind::Aws).then(|| shares(&compose.request)).flatten(),
+            region: provider
+                .spec()
+                .is_regional
+                .then(|| region.unwrap_or_else(|| provider.spec().home.to_owned())),
+            shares: provider.spec().build.shared_account.as_ref().and_then(|_| shares(&compose.request)),
         })
     }
 
@@ -89,11 +91,6 @@ impl ImageFacts {
         self.region = image.region.clone().or(self.region);
         self
     }
-}
-
-/// Whether an image of this provider can be started in its own region only.
-fn regional(provider: ProviderKind) -> bool {
-    provider == ProviderKind::Aws
 }
 
 fn shares(request: &Value) -> Option<Shares> {

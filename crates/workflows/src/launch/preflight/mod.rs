@@ -8,7 +8,6 @@ mod names;
 use drivers::cloud::{Access, Account, ProviderKind};
 
 pub use self::image::{ImageFacts, Shares};
-pub(crate) use self::names::is_id;
 use super::catalogue::{Catalogue, Entry, Listing};
 use super::params::{ImageChoice, Params, PlainParameters};
 use super::public_key::PublicKey;

@@ -73,16 +73,11 @@ impl PublicKey {
 
     /// Whether instances of this cloud can be given the key; otherwise what to do.
     pub fn accepted_by(&self, provider: ProviderKind) -> Result<(), String> {
-        use KeyKind::{Dss, Ed25519, Rsa};
-        let (is_accepted, name, instead) = match provider {
-            ProviderKind::Noop => (true, "", ""),
-            ProviderKind::Aws => (matches!(self.kind, Rsa | Ed25519), "AWS", "ssh-rsa or ssh-ed25519"),
-            ProviderKind::Azure => (self.kind == Rsa, "Azure", "ssh-rsa"),
-            ProviderKind::Gcp => (self.kind != Dss, "GCP", "ssh-ed25519 or ssh-rsa"),
-        };
-        if is_accepted {
+        let spec = provider.spec();
+        if (spec.keys.accepts)(self.kind.as_str()) {
             return Ok(());
         }
+        let (name, instead) = (spec.title, spec.keys.instead);
         Err(format!("{name} does not accept keys of type {}: use a key of type {instead}", self.kind))
     }
 }

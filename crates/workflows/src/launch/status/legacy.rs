@@ -1,6 +1,6 @@
 //! The few fields by which older clients follow a launch.
 
-use drivers::cloud::ProviderKind;
+use drivers::cloud::spec::LegacyStep;
 use engine::Timestamp;
 
 use super::shape::{
@@ -24,8 +24,15 @@ pub struct Legacy {
     pub finished_at: Option<Timestamp>,
 }
 
-const LAUNCH: (&str, &str) = ("Launch instance(s)", LAUNCH_INSTANCES.name);
-const FETCH: (&str, &str) = ("Fetch instance(s) description", FETCH_ADDRESSES.name);
+fn title(step: LegacyStep) -> (&'static str, &'static str) {
+    match step {
+        LegacyStep::Test => ("A test step", TEST_STEP.name),
+        LegacyStep::PublicKey => ("Ensure public key", UPLOAD_PUBLIC_KEY.name),
+        LegacyStep::ResourceGroup => ("Prepare resource group", CHECK_ACCOUNT.name),
+        LegacyStep::Launch => ("Launch instance(s)", LAUNCH_INSTANCES.name),
+        LegacyStep::Addresses => ("Fetch instance(s) description", FETCH_ADDRESSES.name),
+    }
+}
 
 /// The titles that a launch shows, each with the step whose end counts.
 fn visible(record: &LaunchRecord) -> Vec<(&'static str, &'static str)> {
@@ -38,12 +45,7 @@ fn visible(record: &LaunchRecord) -> Vec<(&'static str, &'static str)> {
     if shape.is_deferred {
         titles.push(("Wait for launch parameters", WAIT_FOR_PARAMETERS.name));
     }
-    match shape.provider {
-        ProviderKind::Noop => titles.push(("A test step", TEST_STEP.name)),
-        ProviderKind::Aws => titles.extend([("Ensure public key", UPLOAD_PUBLIC_KEY.name), LAUNCH, FETCH]),
-        ProviderKind::Azure => titles.extend([("Prepare resource group", CHECK_ACCOUNT.name), LAUNCH]),
-        ProviderKind::Gcp => titles.extend([LAUNCH, FETCH]),
-    }
+    titles.extend(shape.provider.spec().legacy_steps.iter().map(|step| title(*step)));
     titles
 }
 

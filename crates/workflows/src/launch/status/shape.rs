@@ -84,7 +84,7 @@ impl Shape {
     }
 
     pub(in crate::launch) fn uploads_key(self) -> bool {
-        self.provider == ProviderKind::Aws
+        self.provider.spec().keys.are_uploaded
     }
 
     pub(in crate::launch) fn registers(self) -> bool {

@@ -1,7 +1,6 @@
 //! Waits until the image is ready. Whoever says so only gives a hint: one look at the Image Builder decides, and the
 //! image is taken from there.
 
-use drivers::cloud::ProviderKind;
 use drivers::image_builder::{BuildStatus, BuilderError, Compose, Upload, UploadStatus};
 use engine::Timestamp;
 use engine::prelude::*;
@@ -55,8 +54,6 @@ enum Because {
 const MISSES_MAX: u32 = 5;
 /// Hints that come faster wait for each other.
 const HINT_PAUSE: Duration = Duration::from_millis(50);
-/// Where an image is that does not say so.
-const HOME: &str = "us-east-1";
 
 impl BuildImage {
     pub(in crate::launch) fn new(launches: &Arc<Launches>) -> BuildImage {
@@ -165,18 +162,10 @@ fn resolve(op: &Operation<Launch>, compose: &Compose) -> Result<Option<ResolvedI
         UploadStatus::Failure => return Err("the image could not be uploaded".to_owned()),
         UploadStatus::Success => {}
     }
-    let id = match provider {
-        ProviderKind::Aws => upload.ami.clone().filter(|ami| !ami.is_empty()),
-        ProviderKind::Gcp => gcp_image(upload),
-        ProviderKind::Azure => option(upload, "image_name"),
-        ProviderKind::Noop => None,
-    };
+    let id = (provider.spec().build.image_id)(&|name| option(upload, name));
     let id = id.ok_or_else(|| "the Image Builder does not name the image".to_owned())?;
-    let region = match provider {
-        ProviderKind::Aws => Some(upload.region.clone().filter(|region| !region.is_empty())),
-        _ => None,
-    };
-    let region = region.map(|region| region.unwrap_or_else(|| HOME.to_owned()));
+    let spec = provider.spec();
+    let region = spec.is_regional.then(|| option(upload, "region").unwrap_or_else(|| spec.home.to_owned()));
     Ok(Some(ResolvedImage { id, architecture: compose.architecture, region }))
 }
 
@@ -187,11 +176,6 @@ fn option(upload: &Upload, name: &str) -> Option<String> {
         .and_then(|value| value.as_str())
         .filter(|text| !text.is_empty())
         .map(str::to_owned)
-}
-
-fn gcp_image(upload: &Upload) -> Option<String> {
-    let (project, image) = (option(upload, "project_id")?, option(upload, "image_name")?);
-    Some(format!("projects/{project}/global/images/{image}"))
 }
 
 /// Longer with every look, and a little different for every launch.

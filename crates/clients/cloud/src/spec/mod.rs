@@ -1,0 +1,194 @@
+//! What is known of a cloud without asking it: names, limits, rules and defaults. One file per cloud; all other code asks
+//! the spec and does not match on the kind.
+
+mod aws;
+mod azure;
+mod gcp;
+mod noop;
+#[cfg(test)]
+mod tests;
+
+use crate::{Access, ProviderKind};
+
+#[derive(Debug)]
+pub struct ProviderSpec {
+    /// As APIs and saved rows write it.
+    pub name: &'static str,
+    /// As people write it.
+    pub title: &'static str,
+    /// The number by which clients know it.
+    pub number: i64,
+    /// Where the Image Builder puts images, and so where instances start when no region is given.
+    pub home: &'static str,
+    /// Whether an image starts only in its own region, and a launch template belongs to one.
+    pub is_regional: bool,
+    /// The region, and its zone where the text names both.
+    pub split_zone: fn(&str) -> (&str, Option<&str>),
+    /// The table of instance types that is part of the program.
+    pub instance_types: Option<&'static str>,
+    /// Who logs in to an instance of an image from the Image Builder.
+    pub ssh_user: Option<&'static str>,
+    pub keys: KeySpec,
+    pub build: BuildSpec,
+    pub names: NameSpec,
+    /// Nothing where no account is needed.
+    pub source: Option<SourceSpec>,
+    /// Whether its client can prove the permissions that a launch needs.
+    pub proves_permissions: bool,
+    /// Whether instances get the script that tags them for Insights.
+    pub has_insights_script: bool,
+    /// The steps that older clients are shown.
+    pub legacy_steps: &'static [LegacyStep],
+}
+
+/// Which public keys its instances take.
+#[derive(Debug)]
+pub struct KeySpec {
+    /// By the type, as OpenSSH writes it.
+    pub accepts: fn(&str) -> bool,
+    /// What to use in place of a key that is not accepted.
+    pub instead: &'static str,
+    /// Whether a key is uploaded before instances can have it.
+    pub are_uploaded: bool,
+}
+
+/// Images that the Image Builder makes for it.
+#[derive(Debug)]
+pub struct BuildSpec {
+    pub image_types: &'static [&'static str],
+    pub bytes_max: Option<u64>,
+    /// The accounts that an image is shared with. Nothing where images are not shared.
+    pub shared_account: Option<Rule>,
+    /// What an upload must name, by whether it names a source.
+    pub upload_options: fn(bool) -> &'static [&'static str],
+    /// The id of the image, from the options of an upload that is done.
+    pub image_id: fn(&dyn Fn(&str) -> Option<String>) -> Option<String>,
+}
+
+/// How its names and ids are written. Nothing where a value cannot be chosen.
+#[derive(Debug)]
+pub struct NameSpec {
+    pub image_id: Rule,
+    pub instance: Rule,
+    pub launch_template: Option<Rule>,
+    pub subnet: Option<Rule>,
+    pub security_group: Option<Rule>,
+}
+
+/// Accounts, as the Sources service and our own sources know them.
+#[derive(Debug)]
+pub struct SourceSpec {
+    /// The name and the number of its kind of source at the hosted service.
+    pub type_name: &'static str,
+    pub type_id: &'static str,
+    /// The kind of authentication that is meant for us, and what it names.
+    pub authentication: &'static str,
+    pub account: &'static str,
+    /// Whether the name of an account is that of a role which is taken with an external id.
+    pub by_role: bool,
+    /// What is wrong with a way into an account of the organisation.
+    pub check: fn(&str, &Access) -> Vec<Invalid>,
+}
+
+/// A form of text.
+#[derive(Debug)]
+pub struct Rule {
+    pub fits: fn(&str) -> bool,
+    /// What is wrong with a text that does not fit.
+    pub message: &'static str,
+}
+
+impl Rule {
+    pub fn broken_by(&self, text: &str) -> Option<&'static str> {
+        (!(self.fits)(text)).then_some(self.message)
+    }
+}
+
+/// What is wrong with a field, and what can be done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    pub field: &'static str,
+    pub message: String,
+    pub hint: Option<&'static str>,
+}
+
+impl Invalid {
+    fn new(field: &'static str, message: impl Into<String>) -> Invalid {
+        Invalid { field, message: message.into(), hint: None }
+    }
+
+    fn hint(self, hint: &'static str) -> Invalid {
+        Invalid { hint: Some(hint), ..self }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LegacyStep {
+    Test,
+    PublicKey,
+    ResourceGroup,
+    Launch,
+    Addresses,
+}
+
+impl ProviderKind {
+    /// In alphabetical order.
+    pub const NAMES: [&'static str; 4] = [aws::SPEC.name, azure::SPEC.name, gcp::SPEC.name, noop::SPEC.name];
+
+    pub fn spec(self) -> &'static ProviderSpec {
+        match self {
+            ProviderKind::Noop => &noop::SPEC,
+            ProviderKind::Aws => &aws::SPEC,
+            ProviderKind::Azure => &azure::SPEC,
+            ProviderKind::Gcp => &gcp::SPEC,
+        }
+    }
+}
+
+/// How to log in to an instance, ready to be pasted into a shell: nothing but an address may be in it.
+pub fn ssh_command(provider: &str, address: &str) -> Option<String> {
+    let user = provider.parse::<ProviderKind>().ok()?.spec().ssh_user?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
+    let is_host = !address.is_empty() && !address.starts_with('-') && address.bytes().all(is_plain);
+    is_host.then(|| format!("ssh {user}@{address}"))
+}
+
+/// Part of names of resources and of calls, so it has no blanks and nothing that leads elsewhere.
+pub fn is_id(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    (1..=ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+const ID_CHARS_MAX: usize = 128;
+/// A number is put behind the name of an instance.
+const PREFIX_CHARS_MAX: usize = 50;
+/// Longer than any address of an image.
+const IMAGE_CHARS_MAX: usize = 512;
+const GIB: u64 = 1024 * 1024 * 1024;
+
+fn is_address(text: &str) -> bool {
+    (1..=IMAGE_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn whole(region: &str) -> (&str, Option<&str>) {
+    (region, None)
+}
+
+/// What a tag of AWS takes; where no instances are made it is as good as any.
+const TAG: Rule = Rule {
+    fits: |text| {
+        let fits = |c: char| c.is_alphanumeric() || " +-=._:/@".contains(c);
+        text.chars().count() <= 128 && text.chars().all(fits)
+    },
+    message: "must be 1 to 128 letters, digits, spaces and + - = . _ : / @",
+};
+
+/// An account that is known by its name alone.
+fn named(access: &Access, else_message: &str) -> Vec<Invalid> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    match access {
+        Access::Name(name) if (1..=128).contains(&name.len()) && name.bytes().all(is_plain) => Vec::new(),
+        Access::Name(_) => vec![Invalid::new("access", "must be an id of 1 to 128 plain characters")],
+        _ => vec![Invalid::new("access", else_message)],
+    }
+}

@@ -1,0 +1,33 @@
+//! The provider that makes nothing.
+
+use super::{BuildSpec, KeySpec, LegacyStep, NameSpec, ProviderSpec, Rule, TAG, whole};
+
+pub(super) const SPEC: ProviderSpec = ProviderSpec {
+    name: "noop",
+    title: "",
+    number: 1,
+    home: "nowhere",
+    is_regional: false,
+    split_zone: whole,
+    instance_types: None,
+    ssh_user: None,
+    keys: KeySpec { accepts: |_| true, instead: "", are_uploaded: false },
+    build: BuildSpec {
+        image_types: &[],
+        bytes_max: None,
+        shared_account: None,
+        upload_options: |_| &[],
+        image_id: |_| None,
+    },
+    names: NameSpec {
+        image_id: Rule { fits: |_| false, message: "must be left out: the provider noop starts no image" },
+        instance: TAG,
+        launch_template: None,
+        subnet: None,
+        security_group: None,
+    },
+    source: None,
+    proves_permissions: false,
+    has_insights_script: false,
+    legacy_steps: &[LegacyStep::Test],
+};
