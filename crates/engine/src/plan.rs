@@ -26,10 +26,12 @@ pub struct Plan<W: Workflow> {
     pub(crate) retrigger: Retrigger,
 }
 
+type Condition<W> = Box<dyn Fn(&Operation<W>) -> bool + Send + Sync>;
+
 pub(crate) struct Planned<W: Workflow> {
     pub(crate) weight: u16,
     pub(crate) step: Box<dyn Step<W>>,
-    when: Option<fn(&Operation<W>) -> bool>,
+    when: Option<Condition<W>>,
     pub(crate) is_clean_up: bool,
 }
 
@@ -72,7 +74,13 @@ impl<W: Workflow> Plan<W> {
 
     /// Adds a step that runs only for some operations. The condition looks at what is saved, nothing else.
     #[must_use]
-    pub fn step_when(self, when: fn(&Operation<W>) -> bool, weight: u16, step: impl Step<W>) -> Plan<W> {
+    pub fn step_when(
+        self,
+        when: impl Fn(&Operation<W>) -> bool + Send + Sync + 'static,
+        weight: u16,
+        step: impl Step<W>,
+    ) -> Plan<W> {
+        let when: Condition<W> = Box::new(when);
         self.push(Planned { weight, step: Box::new(step), when: Some(when), is_clean_up: false })
     }
 
@@ -166,7 +174,7 @@ impl<W: Workflow> Plan<W> {
 
 impl<W: Workflow> Planned<W> {
     pub(crate) fn applies(&self, op: &Operation<W>) -> bool {
-        self.when.is_none_or(|when| when(op))
+        self.when.as_ref().is_none_or(|when| when(op))
     }
 
     pub(crate) fn policy(&self, default: RetryPolicy) -> RetryPolicy {

@@ -224,7 +224,7 @@ fn drivers(
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
     let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
     let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
-    Ok(Drivers {
+    let drivers = Drivers {
         greeter: greeter(config, greeter_url.as_deref())?,
         greets_runtimes: config.runtime.hello_world && greeter_url.is_some(),
         runtimes: Arc::new(runtimes::runtimes(config)?),
@@ -233,12 +233,13 @@ fn drivers(
         accounts: runtimes::accounts(config, Arc::clone(store))?,
         override_files: runtimes::override_files(config)?,
         override_objects: runtimes::override_objects(config, &clusters)?,
-        external: Arc::new(runtimes::external_steps(config)?),
+        external: Arc::default(),
         clusters,
         serverless: Arc::clone(&nebula.serverless),
         launches: Arc::clone(&cloud.launches),
         notices: Arc::clone(&cloud.notices),
-    })
+    };
+    runtimes::with_external_steps(config, drivers)
 }
 
 /// For engines that never seal or open anything.

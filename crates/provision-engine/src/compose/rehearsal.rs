@@ -86,13 +86,13 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 fn drivers(config: &Config) -> Result<Drivers> {
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
     let has_greeter = config.drivers.greeter.url.is_some() || uses_sandbox(config);
-    Ok(Drivers {
+    let drivers = Drivers {
         greets_runtimes: config.runtime.hello_world && has_greeter,
         runtimes: Arc::new(runtimes::runtimes(config)?),
         accounts: runtimes::accounts(config, Arc::new(MemoryStore::new()))?,
         override_files: runtimes::override_files(config)?,
         override_objects: runtimes::override_objects(config, &clusters)?,
-        external: Arc::new(runtimes::external_steps(config)?),
         ..no_drivers()
-    })
+    };
+    runtimes::with_external_steps(config, drivers)
 }

@@ -16,6 +16,7 @@ use engine::secret::SecretString;
 use engine::store::Store;
 use engine::{WallClock, Workflow};
 use tracing::{info, warn};
+use workflows::Drivers;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
 use workflows::runtime::external::ExternalSteps;
@@ -134,9 +135,12 @@ pub(super) fn override_objects(
     Ok(Some(Arc::new(OverrideObjects::new(cluster, objects.namespace.clone(), Arc::new(WallClock)))))
 }
 
-pub(super) fn external_steps(config: &Config) -> Result<ExternalSteps> {
-    let Some(path) = &config.runtime.steps else { return Ok(ExternalSteps::default()) };
-    ExternalSteps::load(path).map_err(|error| anyhow!("{}: {error}", path.display()))
+/// The same drivers with the steps that are declared.
+pub(super) fn with_external_steps(config: &Config, drivers: Drivers) -> Result<Drivers> {
+    let Some(path) = &config.runtime.steps else { return Ok(drivers) };
+    let external = ExternalSteps::load(path, &drivers);
+    let external = external.map_err(|error| anyhow!("{}: {error}", path.display()))?;
+    Ok(Drivers { external: Arc::new(external), ..drivers })
 }
 
 pub(super) fn osb(config: &Config) -> OsbSettings {

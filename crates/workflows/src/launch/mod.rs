@@ -31,6 +31,7 @@ pub mod sources;
 pub mod state;
 pub mod status;
 mod steps;
+mod table;
 mod user_data;
 
 use engine::Rest;
@@ -43,6 +44,7 @@ use serde_json::Value;
 pub use drivers::external_step::signature;
 pub use drivers::{cloud, identity, image_builder, rbac, sources as sources_api};
 pub use settings::{LaunchSettings, Launches};
+pub use table::plan;
 
 pub const LAUNCH: &str = "launch";
 
@@ -81,21 +83,4 @@ pub struct Input {
     reach: Option<steps::Reach>,
     /// What the record held for others when the pass began, where that was looked at.
     notices: Option<Vec<record::Notice>>,
-}
-
-/// The table of steps and weights. The pivot is `launch_instances`.
-pub fn plan(launches: &Arc<Launches>) -> Plan<Launch> {
-    Plan::new(OnFailure::Unwind)
-        .step(10, steps::Validate::new(launches))
-        .step_when(|op| op.params.shape().checks_early(), 20, steps::CheckPermissions::new(launches))
-        .step_when(|op| op.params.shape().builds(), 30, steps::SubmitBuild::new(launches))
-        .step_when(|op| op.params.shape().has_compose(), 40, steps::BuildImage::new(launches))
-        .step_when(|op| op.params.is_deferred(), 50, steps::WaitForParameters::new(launches))
-        .step_when(|op| op.params.shape().launches(), 60, steps::CheckAccount::new(launches))
-        .step_when(|op| op.params.shape().uploads_key(), 70, steps::UploadPublicKey::new(launches))
-        .step_when(|op| op.params.shape().launches(), 80, steps::LaunchInstances::new(launches))
-        .step_when(|op| op.params.shape().is_noop(), 80, steps::TestStep)
-        .step_when(|op| op.params.shape().launches(), 90, steps::FetchAddresses::new(launches))
-        .step_when(|op| op.params.shape().registers(), 100, steps::RegisterInInventory)
-        .wrapped(|step| Box::new(steps::Portrayed::new(step)))
 }

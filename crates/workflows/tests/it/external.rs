@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
+use engine::store::MemoryStore;
 use engine::{Inspection, OperationId, Phase, Rehearsal, Resource, WallClock};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -15,7 +17,7 @@ use testing::trial::{self, Trial};
 use workflows::Drivers;
 use workflows::runtime::external::ExternalSteps;
 use workflows::runtime::override_source::OverrideFiles;
-use workflows::runtime::{Instance, deprovision, provision, seal_json, update};
+use workflows::runtime::{Instance, Runtimes, deprovision, provision, seal_json, update};
 
 use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
 
@@ -65,11 +67,27 @@ impl Service {
 }
 
 fn load(list: &str) -> Result<ExternalSteps, String> {
+    load_with(list, &drivers())
+}
+
+/// The same with everything that configuration can add to a plan.
+pub(crate) fn with_all_steps(dir: &Path) -> Drivers {
+    let files = Arc::new(OverrideFiles::open(dir).unwrap());
+    Drivers { override_files: Some(files.clone()), override_objects: Some(files), ..drivers() }
+}
+
+/// Drivers that are connected to nothing.
+fn drivers() -> Drivers {
+    let second = Duration::from_secs(1);
+    Drivers::at("http://127.0.0.1:1", second, Runtimes::default(), Arc::new(MemoryStore::new())).unwrap()
+}
+
+fn load_with(list: &str, drivers: &Drivers) -> Result<ExternalSteps, String> {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("secret.txt"), format!("{SECRET}\n")).unwrap();
     std::fs::write(dir.path().join("short.txt"), &SECRET[..31]).unwrap();
     std::fs::write(dir.path().join("steps.yaml"), list).unwrap();
-    ExternalSteps::load(&dir.path().join("steps.yaml"))
+    ExternalSteps::load(&dir.path().join("steps.yaml"), drivers)
 }
 
 fn params(instance: &str, _runtime: &str) -> Value {
@@ -339,16 +357,10 @@ async fn a_dry_run_asks_nobody() {
     assert!(service.calls().is_empty());
 }
 
-#[tokio::test]
-async fn no_step_can_have_the_name_of_a_built_in_one() {
-    let trial = RuntimeTrial::of(provision::plan, Before::Asked, params).await;
+#[test]
+fn no_step_can_have_the_name_of_a_built_in_one() {
     let dir = TempDir::new().unwrap();
-    let files = Arc::new(OverrideFiles::open(dir.path()).unwrap());
-    let drivers = Drivers {
-        override_files: Some(files.clone()),
-        override_objects: Some(files),
-        ..trial.drivers.clone()
-    };
+    let drivers = with_all_steps(dir.path());
     for (workflow, steps) in [
         ("runtime.provision", provision::plan(&drivers).describe()),
         ("runtime.update", update::plan(&drivers).describe()),
@@ -360,7 +372,7 @@ async fn no_step_can_have_the_name_of_a_built_in_one() {
             let list = format!(
                 "[{{name: {name}, workflow: {workflow}, weight: 1, url: \"https://s.example\", secret_file: secret.txt}}]"
             );
-            let Err(error) = load(&list) else { panic!("BUILT_IN of {workflow} has no {name}") };
+            let Err(error) = load_with(&list, &drivers) else { panic!("{workflow} takes {name}") };
             assert!(error.contains("has a step of this name already"), "{error}");
         }
     }
@@ -385,5 +397,7 @@ fn a_list_whose_secret_or_address_is_wrong_is_refused() {
     }
     let steps = load(&line("url: \"https://s.example\", secret_file: secret.txt")).unwrap();
     assert!(!format!("{steps:?}").contains(SECRET));
-    assert!(ExternalSteps::load(Path::new("nowhere.yaml")).unwrap_err().contains("cannot be opened"));
+    assert!(
+        ExternalSteps::load(Path::new("nowhere.yaml"), &drivers()).unwrap_err().contains("cannot be opened")
+    );
 }

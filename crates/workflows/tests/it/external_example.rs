@@ -10,6 +10,7 @@ use engine::{Clock, Phase, WallClock};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::trial::Trial;
+use workflows::Drivers;
 use workflows::runtime::external::ExternalSteps;
 use workflows::runtime::{Instance, provision};
 
@@ -48,13 +49,13 @@ impl Example {
     }
 
     /// The list of the example, with the address of this process.
-    fn steps(&self) -> ExternalSteps {
+    fn steps(&self, drivers: &Drivers) -> ExternalSteps {
         let list = std::fs::read_to_string(folder().join("steps.yaml")).unwrap();
         let address = "http://127.0.0.1:8770/";
         assert!(list.contains(address));
         let path = self.dir.path().join("steps.yaml");
         std::fs::write(&path, list.replace(address, &self.url)).unwrap();
-        ExternalSteps::load(&path).unwrap()
+        ExternalSteps::load(&path, drivers).unwrap()
     }
 }
 
@@ -70,7 +71,7 @@ async fn its_motto_and_its_secret_arrive_at_the_provisioner() {
     let example = Example::start();
     let params = |instance: &str, _: &str| json!({"instance_id": instance});
     let mut trial = RuntimeTrial::of(provision::plan, Before::Asked, params).await;
-    trial.drivers.external = Arc::new(example.steps());
+    trial.drivers.external = Arc::new(example.steps(&trial.drivers));
     let house = trial.house().await;
     trial.prepare(&house.engine).await;
     let id = house.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;

@@ -6,6 +6,7 @@ mod demo_hello;
 mod desk;
 mod external;
 mod external_example;
+mod guides;
 mod hello_trial;
 mod hello_world;
 mod interleavings;

@@ -3,12 +3,12 @@
 use drivers::cloud::spec::LegacyStep;
 use engine::Timestamp;
 
-use super::shape::{
-    BUILD_IMAGE, CHECK_ACCOUNT, FETCH_ADDRESSES, LAUNCH_INSTANCES, TEST_STEP, UPLOAD_PUBLIC_KEY,
-    WAIT_FOR_PARAMETERS,
-};
 use super::stage::Stage;
 use crate::launch::record::LaunchRecord;
+use crate::launch::steps::{
+    build_image, check_account, fetch_addresses, launch_instances, test_step, upload_public_key,
+    wait_for_parameters,
+};
 
 /// A launch as older clients see it: titles, a counter, a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,11 +26,11 @@ pub struct Legacy {
 
 fn title(step: LegacyStep) -> (&'static str, &'static str) {
     match step {
-        LegacyStep::Test => ("A test step", TEST_STEP.name),
-        LegacyStep::PublicKey => ("Ensure public key", UPLOAD_PUBLIC_KEY.name),
-        LegacyStep::ResourceGroup => ("Prepare resource group", CHECK_ACCOUNT.name),
-        LegacyStep::Launch => ("Launch instance(s)", LAUNCH_INSTANCES.name),
-        LegacyStep::Addresses => ("Fetch instance(s) description", FETCH_ADDRESSES.name),
+        LegacyStep::Test => ("A test step", test_step::NAME),
+        LegacyStep::PublicKey => ("Ensure public key", upload_public_key::NAME),
+        LegacyStep::ResourceGroup => ("Prepare resource group", check_account::NAME),
+        LegacyStep::Launch => ("Launch instance(s)", launch_instances::NAME),
+        LegacyStep::Addresses => ("Fetch instance(s) description", fetch_addresses::NAME),
     }
 }
 
@@ -40,10 +40,10 @@ fn visible(record: &LaunchRecord) -> Vec<(&'static str, &'static str)> {
     let mut titles = Vec::new();
     // A given image that was ready at once is not worth a line.
     if shape.builds() || record.state.build.is_some() {
-        titles.push(("Build image", BUILD_IMAGE.name));
+        titles.push(("Build image", build_image::NAME));
     }
     if shape.is_deferred {
-        titles.push(("Wait for launch parameters", WAIT_FOR_PARAMETERS.name));
+        titles.push(("Wait for launch parameters", wait_for_parameters::NAME));
     }
     titles.extend(shape.provider.spec().legacy_steps.iter().map(|step| title(*step)));
     titles

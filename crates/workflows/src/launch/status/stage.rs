@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::shape::{STEPS, Shape, StepLine};
+use super::shape::Shape;
 use crate::launch::state::{Retreat, State};
+use crate::launch::table::{Line, TABLE};
 
 /// The state of a launch as clients know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,12 +78,12 @@ impl Stage {
         match state.retreat {
             Some(Retreat::Failure) => Stage::Compensating,
             Some(Retreat::Cancel) => Stage::Cancelling,
-            None => current(shape, state).map_or(Stage::Registering, |step| step.stage),
+            None => current(shape, state).map_or(Stage::Registering, |line| line.stage),
         }
     }
 }
 
 /// The first step that has not done its work.
-pub(super) fn current(shape: Shape, state: &State) -> Option<&'static StepLine> {
-    STEPS.iter().find(|step| step.applies(shape) && !state.has_done(step.name))
+pub(super) fn current(shape: Shape, state: &State) -> Option<&'static Line> {
+    TABLE.iter().find(|line| line.applies(shape) && !state.has_done(line.name()))
 }

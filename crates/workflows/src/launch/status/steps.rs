@@ -4,12 +4,11 @@ use engine::{Body, Changes, Event, Inspection, Memory, Phase, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::shape::{
-    BUILD_IMAGE, FETCH_ADDRESSES, LAUNCH_INSTANCES, STEPS, SUBMIT_BUILD, StepLine, UPLOAD_PUBLIC_KEY,
-};
 use super::stage::current;
 use crate::launch::record::LaunchRecord;
 use crate::launch::state::Tracked;
+use crate::launch::steps::{build_image, fetch_addresses, launch_instances, submit_build, upload_public_key};
+use crate::launch::table::{Line, TABLE};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {
@@ -66,15 +65,15 @@ impl StepState {
 pub(super) fn coarse(record: &LaunchRecord) -> Vec<StepView> {
     let failed = record.state.error.as_ref().map(|error| error.step.as_str());
     let is_over = record.stage.is_over();
-    let current = current(record.shape(), &record.state).map(|line| line.name);
-    let state = |line: &StepLine| {
-        let is_done = record.state.has_done(line.name);
+    let current = current(record.shape(), &record.state).map(Line::name);
+    let state = |name: &str| {
+        let is_done = record.state.has_done(name);
         match () {
-            () if is_over && !is_done && failed == Some(line.name) => StepState::Failed,
+            () if is_over && !is_done && failed == Some(name) => StepState::Failed,
             () if is_done => StepState::Succeeded,
             () if is_over || record.state.retreat.is_some() => StepState::Skipped,
-            () if failed == Some(line.name) => StepState::Retrying,
-            () if current == Some(line.name) => StepState::Running,
+            () if failed == Some(name) => StepState::Retrying,
+            () if current == Some(name) => StepState::Running,
             () => StepState::Pending,
         }
     };
@@ -84,7 +83,7 @@ pub(super) fn coarse(record: &LaunchRecord) -> Vec<StepView> {
 /// With what the operation knows.
 pub(super) fn detailed(record: &LaunchRecord, inspection: &Inspection, journal: &[Event]) -> Vec<StepView> {
     let memory = &inspection.memory;
-    let mut views = views(record, |line| judge(line, record, inspection));
+    let mut views = views(record, |name| judge(name, record, inspection));
     for view in &mut views {
         let undo = memory.goes_back();
         let counted = record.state.error.as_ref().filter(|error| error.step == view.name);
@@ -106,10 +105,9 @@ fn is_in_trouble(state: StepState) -> bool {
     matches!(state, CompensationFailed | Compensating | Failed | Retrying)
 }
 
-fn judge(line: &StepLine, record: &LaunchRecord, inspection: &Inspection) -> StepState {
+fn judge(name: &str, record: &LaunchRecord, inspection: &Inspection) -> StepState {
     let memory: &Memory = &inspection.memory;
     let phase = inspection.shown.summary.phase;
-    let name = line.name;
     let is_here = inspection.shown.summary.step.as_deref() == Some(name);
     let failed = memory.turned.as_ref().and_then(|turned| turned.step.as_deref());
     let is_done = record.state.has_done(name) || memory.done.contains(name);
@@ -130,33 +128,33 @@ fn judge(line: &StepLine, record: &LaunchRecord, inspection: &Inspection) -> Ste
     }
 }
 
-fn views(record: &LaunchRecord, state: impl Fn(&StepLine) -> StepState) -> Vec<StepView> {
+fn views(record: &LaunchRecord, state: impl Fn(&str) -> StepState) -> Vec<StepView> {
     let shape = record.shape();
     let error = record.state.error.as_ref();
-    let applicable = STEPS.iter().filter(|line| line.applies(shape));
-    let view = |(index, line): (usize, &StepLine)| StepView {
+    let applicable = TABLE.iter().filter(|line| line.applies(shape));
+    let view = |(index, line): (usize, &Line)| StepView {
         index,
-        name: line.name,
-        title: line.title,
-        state: state(line),
+        name: line.name(),
+        title: line.title(),
+        state: state(line.name()),
         attempt: 0,
         next_attempt_at: None,
         started_at: None,
         finished_at: None,
-        progress: progress(line.name, record),
-        outputs: outputs(line.name, record),
-        error: error.filter(|error| error.step == line.name).map(|error| error.message.clone()),
+        progress: progress(line.name(), record),
+        outputs: outputs(line.name(), record),
+        error: error.filter(|error| error.step == line.name()).map(|error| error.message.clone()),
     };
     applicable.enumerate().map(view).collect()
 }
 
 fn progress(name: &str, record: &LaunchRecord) -> Option<(u32, u32)> {
     match name {
-        name if name == BUILD_IMAGE.name => {
+        build_image::NAME => {
             let build = record.state.build.as_ref()?;
             build.done.zip(build.total)
         }
-        name if name == FETCH_ADDRESSES.name && !record.state.instances.is_empty() => {
+        fetch_addresses::NAME if !record.state.instances.is_empty() => {
             let all = &record.state.instances;
             let is_settled = |tracked: &&Tracked| tracked.instance.state.is_gone() || tracked.has_address();
             let known = all.iter().filter(is_settled).count();
@@ -170,13 +168,13 @@ fn progress(name: &str, record: &LaunchRecord) -> Option<(u32, u32)> {
 fn outputs(name: &str, record: &LaunchRecord) -> Option<Value> {
     let state = &record.state;
     match name {
-        name if name == SUBMIT_BUILD.name => Some(json!({ "compose": state.build.as_ref()?.compose })),
-        name if name == BUILD_IMAGE.name => serde_json::to_value(state.image.as_ref()?).ok(),
-        name if name == UPLOAD_PUBLIC_KEY.name => {
+        submit_build::NAME => Some(json!({ "compose": state.build.as_ref()?.compose })),
+        build_image::NAME => serde_json::to_value(state.image.as_ref()?).ok(),
+        upload_public_key::NAME => {
             let key = state.key.as_ref()?;
             Some(json!({ "name": key.key.name, "uploaded": key.uploaded }))
         }
-        name if name == LAUNCH_INSTANCES.name && !state.instances.is_empty() => {
+        launch_instances::NAME if !state.instances.is_empty() => {
             let ids: Vec<&str> = state.instances.iter().map(|tracked| tracked.instance.id.as_str()).collect();
             Some(json!({ "reservation": state.reservation, "instances": ids }))
         }

@@ -16,11 +16,12 @@ use crate::launch::profile::ImageSource;
 use crate::launch::record::LaunchRecord;
 use crate::launch::settings::{LaunchSettings, Launches};
 use crate::launch::state::{BuildState, LaunchError, ResolvedImage};
-use crate::launch::status::shape::BUILD_IMAGE;
 
 pub(in crate::launch) struct BuildImage {
     launches: Arc<Launches>,
 }
+
+pub(in crate::launch) const NAME: &str = "build_image";
 
 /// How the build has been watched.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -85,7 +86,7 @@ impl BuildImage {
     fn pause(&self, op: &Operation<Launch>, watch: &Watch, because: &Because) -> Duration {
         let profile = &op.params.profile;
         let left = watch.since.plus(profile.image_deadline()).since(op.now());
-        let soon = || backed_off(&self.launches.settings, watch.looks, &op.token(BUILD_IMAGE.name));
+        let soon = || backed_off(&self.launches.settings, watch.looks, &op.token(NAME));
         let pause = match (profile.image_source, because) {
             // The hint has come already, or may have.
             (ImageSource::Poll, _) | (_, Because::Unseen(_)) => soon(),
@@ -110,7 +111,7 @@ impl BuildImage {
         let (Because::Building(reason) | Because::Unseen(reason)) = because;
         if op.now().since(watch.since) >= deadline {
             let message = format!("the image was not ready within {deadline:?}: {reason}");
-            let error = LaunchError::new(BUILD_IMAGE.name, "timeout", message);
+            let error = LaunchError::new(NAME, "timeout", message);
             return Err(refuse(op, error.hinting("launch the image when it is ready, or allow more time")));
         }
         watch.next = Some(op.now().plus(pause));
@@ -123,8 +124,7 @@ impl BuildImage {
         match compose.status {
             BuildStatus::Failure => {
                 let why = compose.error.as_deref().unwrap_or("the Image Builder does not say why");
-                let error =
-                    LaunchError::new(BUILD_IMAGE.name, "upstream", format!("the build failed: {why}"));
+                let error = LaunchError::new(NAME, "upstream", format!("the build failed: {why}"));
                 Err(refuse(op, error.hinting("change the build request and launch again")))
             }
             BuildStatus::Success => match resolve(op, compose) {
@@ -134,7 +134,7 @@ impl BuildImage {
                 }
                 Ok(None) => Ok(Some(Because::Unseen("built, and not uploaded yet".to_owned()))),
                 Err(message) => {
-                    let error = LaunchError::new(BUILD_IMAGE.name, "validation", message);
+                    let error = LaunchError::new(NAME, "validation", message);
                     Err(refuse(op, error.hinting("build the image for the cloud in which it is launched")))
                 }
             },
@@ -201,11 +201,11 @@ fn compose_of(op: &Operation<Launch>) -> Result<Uuid, Halt> {
 #[async_trait]
 impl Step<Launch> for BuildImage {
     fn name(&self) -> &'static str {
-        BUILD_IMAGE.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        BUILD_IMAGE.title
+        "Building the image"
     }
 
     fn effect(&self) -> Effect {
@@ -217,7 +217,7 @@ impl Step<Launch> for BuildImage {
     }
 
     async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
-        if op.state.has_done(BUILD_IMAGE.name) {
+        if op.state.has_done(NAME) {
             return done();
         }
         let id = compose_of(op)?;
@@ -228,8 +228,7 @@ impl Step<Launch> for BuildImage {
         let parameters_left = collect(op).await?;
         self.take_turn(op, &mut watch)?;
         let Some(builder) = &self.launches.builder else {
-            let error =
-                LaunchError::new(BUILD_IMAGE.name, "validation", "no Image Builder is configured here");
+            let error = LaunchError::new(NAME, "validation", "no Image Builder is configured here");
             return Err(refuse(op, error));
         };
         let answer = builder.status(&caller(&self.launches, op)?, id).await;
@@ -251,11 +250,11 @@ impl Step<Launch> for BuildImage {
             }
             Err(error) if error.may_heal() => {
                 watch.fails = watch.fails.saturating_add(1);
-                let error = note_build(op, BUILD_IMAGE.name, error, Some(watch.fails));
+                let error = note_build(op, NAME, error, Some(watch.fails));
                 let because = Because::Unseen(format!("the build cannot be seen: {error}"));
                 self.wait_on(op, watch, parameters_left, because)
             }
-            Err(error) => Err(stop_build(op, BUILD_IMAGE.name, error)),
+            Err(error) => Err(stop_build(op, NAME, error)),
         }
     }
 }

@@ -11,11 +11,12 @@ use crate::launch::Launch;
 use crate::launch::preflight;
 use crate::launch::settings::Launches;
 use crate::launch::state::{LaunchError, ResolvedImage};
-use crate::launch::status::shape::CHECK_ACCOUNT;
 
 pub(in crate::launch) struct CheckAccount {
     launches: Arc<Launches>,
 }
+
+pub(in crate::launch) const NAME: &str = "check_account";
 
 impl CheckAccount {
     pub(in crate::launch) fn new(launches: &Arc<Launches>) -> CheckAccount {
@@ -38,12 +39,12 @@ impl CheckAccount {
             let reach = reach(&self.launches, op).await?;
             reach.provider.rehearse(&reach.place(), &order).await
         };
-        asked.await.map_err(|error| stop(op, CHECK_ACCOUNT.name, error))
+        asked.await.map_err(|error| stop(op, NAME, error))
     }
 
     /// Whether the image that the account sees can be launched as asked.
     fn judge(&self, op: &mut Operation<Launch>, image: Option<Image>) -> Result<(), Halt> {
-        let name = CHECK_ACCOUNT.name;
+        let name = NAME;
         let Some(image) = image else {
             let (id, region) = (order::image(op).unwrap_or_default(), parameters(op)?.region.clone());
             let message = format!("the account does not see image {id} in {region}");
@@ -75,11 +76,11 @@ impl CheckAccount {
 #[async_trait]
 impl Step<Launch> for CheckAccount {
     fn name(&self) -> &'static str {
-        CHECK_ACCOUNT.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        CHECK_ACCOUNT.title
+        "Checking the account and the image"
     }
 
     fn effect(&self) -> Effect {
@@ -91,13 +92,13 @@ impl Step<Launch> for CheckAccount {
     }
 
     async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
-        if op.state.has_done(CHECK_ACCOUNT.name) {
+        if op.state.has_done(NAME) {
             return done();
         }
         match self.look(op).await {
             Ok(Some(image)) => self.judge(op, image)?,
             Ok(None) => {}
-            Err(error) => return Err(stop(op, CHECK_ACCOUNT.name, error)),
+            Err(error) => return Err(stop(op, NAME, error)),
         }
         self.rehearse(op).await?;
         done()

@@ -7,11 +7,12 @@ use super::reach::reach;
 use super::report::{brisk, stop};
 use crate::launch::Launch;
 use crate::launch::settings::Launches;
-use crate::launch::status::shape::CHECK_PERMISSIONS;
 
 pub(in crate::launch) struct CheckPermissions {
     launches: Arc<Launches>,
 }
+
+const NAME: &str = "check_permissions";
 
 impl CheckPermissions {
     pub(in crate::launch) fn new(launches: &Arc<Launches>) -> CheckPermissions {
@@ -22,11 +23,11 @@ impl CheckPermissions {
 #[async_trait]
 impl Step<Launch> for CheckPermissions {
     fn name(&self) -> &'static str {
-        CHECK_PERMISSIONS.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        CHECK_PERMISSIONS.title
+        "Asking whether the account lets us"
     }
 
     fn effect(&self) -> Effect {
@@ -38,7 +39,7 @@ impl Step<Launch> for CheckPermissions {
     }
 
     async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
-        if op.state.has_done(CHECK_PERMISSIONS.name) {
+        if op.state.has_done(NAME) {
             return done();
         }
         let order = order::without_image(op)?;
@@ -49,7 +50,7 @@ impl Step<Launch> for CheckPermissions {
         };
         match asked.await {
             Ok(()) => done(),
-            Err(error) => Err(stop(op, CHECK_PERMISSIONS.name, error)),
+            Err(error) => Err(stop(op, NAME, error)),
         }
     }
 }

@@ -16,13 +16,12 @@ use crate::launch::Launch;
 use crate::launch::profile::AfterPivot;
 use crate::launch::settings::Launches;
 use crate::launch::state::{LaunchError, Tracked};
-use crate::launch::status::shape::FETCH_ADDRESSES;
 
 pub(in crate::launch) struct FetchAddresses {
     launches: Arc<Launches>,
 }
 
-const NAME: &str = FETCH_ADDRESSES.name;
+pub(in crate::launch) const NAME: &str = "fetch_addresses";
 
 /// Since when somebody looks.
 #[derive(Serialize, Deserialize)]
@@ -126,7 +125,7 @@ impl Step<Launch> for FetchAddresses {
     }
 
     fn title(&self) -> &'static str {
-        FETCH_ADDRESSES.title
+        "Fetching the addresses"
     }
 
     fn effect(&self) -> Effect {

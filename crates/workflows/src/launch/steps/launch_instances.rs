@@ -10,17 +10,16 @@ use engine::prelude::*;
 use super::order::{self, mark};
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, settle, stop};
-use super::surplus;
+use super::{surplus, upload_public_key};
 use crate::launch::Launch;
 use crate::launch::settings::{LaunchSettings, Launches};
 use crate::launch::state::{LaunchError, Leftover, Tracked};
-use crate::launch::status::shape::{LAUNCH_INSTANCES, UPLOAD_PUBLIC_KEY};
 
 pub(in crate::launch) struct LaunchInstances {
     launches: Arc<Launches>,
 }
 
-const NAME: &str = LAUNCH_INSTANCES.name;
+pub(in crate::launch) const NAME: &str = "launch_instances";
 const CALL: &str = "launch_instances.called";
 /// So often a key pair may vanish between its upload and the launch.
 const KEYS_MAX: u32 = 3;
@@ -121,7 +120,7 @@ impl LaunchInstances {
         }
         op.remember(&Generation(generation))?;
         op.state.key = None;
-        op.state.done.remove(UPLOAD_PUBLIC_KEY.name);
+        op.state.done.remove(upload_public_key::NAME);
         wait(Duration::ZERO, "the key pair was deleted and is uploaded again")
     }
 
@@ -214,7 +213,7 @@ impl Step<Launch> for LaunchInstances {
     }
 
     fn title(&self) -> &'static str {
-        LAUNCH_INSTANCES.title
+        "Launching the instances"
     }
 
     fn driver(&self) -> Option<&'static str> {

@@ -4,18 +4,17 @@
 use engine::prelude::*;
 
 use crate::launch::Launch;
-use crate::launch::status::shape::REGISTER_IN_INVENTORY;
 
 pub(in crate::launch) struct RegisterInInventory;
 
 #[async_trait]
 impl Step<Launch> for RegisterInInventory {
     fn name(&self) -> &'static str {
-        REGISTER_IN_INVENTORY.name
+        "register_in_inventory"
     }
 
     fn title(&self) -> &'static str {
-        REGISTER_IN_INVENTORY.title
+        "Showing the instances in the inventory"
     }
 
     fn effect(&self) -> Effect {

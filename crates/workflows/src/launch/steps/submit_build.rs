@@ -16,12 +16,12 @@ use crate::launch::params::{Build, ImageChoice};
 use crate::launch::profile::OnLaunchFailure;
 use crate::launch::settings::Launches;
 use crate::launch::state::{BuildState, LaunchError, Leftover};
-use crate::launch::status::shape::SUBMIT_BUILD;
 
 pub(in crate::launch) struct SubmitBuild {
     launches: Arc<Launches>,
 }
 
+pub(in crate::launch) const NAME: &str = "submit_build";
 const CALL: &str = "submit_build.called";
 /// The Image Builder takes no longer description.
 const DESCRIPTION_CHARS_MAX: usize = 250;
@@ -34,8 +34,7 @@ impl SubmitBuild {
     }
 
     fn builder(&self, op: &mut Operation<Launch>) -> Result<&ImageBuilder, Halt> {
-        let missing =
-            || LaunchError::new(SUBMIT_BUILD.name, "validation", "no Image Builder is configured here");
+        let missing = || LaunchError::new(NAME, "validation", "no Image Builder is configured here");
         self.launches.builder.as_ref().ok_or_else(|| refuse(op, missing()))
     }
 
@@ -62,7 +61,7 @@ impl SubmitBuild {
                 op.state.build = Some(begun(compose));
                 done()
             }
-            Err(error) => Err(stop_build(op, SUBMIT_BUILD.name, error)),
+            Err(error) => Err(stop_build(op, NAME, error)),
         }
     }
 
@@ -115,11 +114,11 @@ fn described(said: &str, mark: &str) -> String {
 #[async_trait]
 impl Step<Launch> for SubmitBuild {
     fn name(&self) -> &'static str {
-        SUBMIT_BUILD.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        SUBMIT_BUILD.title
+        "Asking for the image"
     }
 
     fn driver(&self) -> Option<&'static str> {
@@ -144,7 +143,7 @@ impl Step<Launch> for SubmitBuild {
                     return done();
                 }
                 Ok(None) => settle(op, CALL, &self.launches.settings)?,
-                Err(error) => return Err(stop_build(op, SUBMIT_BUILD.name, error)),
+                Err(error) => return Err(stop_build(op, NAME, error)),
             }
         }
         self.submit(op, &request).await

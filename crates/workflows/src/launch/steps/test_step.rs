@@ -3,18 +3,19 @@
 use engine::prelude::*;
 
 use crate::launch::Launch;
-use crate::launch::status::shape::TEST_STEP;
+
+pub(in crate::launch) const NAME: &str = "test_step";
 
 pub(in crate::launch) struct TestStep;
 
 #[async_trait]
 impl Step<Launch> for TestStep {
     fn name(&self) -> &'static str {
-        TEST_STEP.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        TEST_STEP.title
+        "Doing nothing"
     }
 
     fn effect(&self) -> Effect {

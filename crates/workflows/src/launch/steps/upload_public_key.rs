@@ -17,13 +17,12 @@ use crate::launch::public_key::PublicKey;
 use crate::launch::record::LaunchRecord;
 use crate::launch::settings::Launches;
 use crate::launch::state::{KeyState, LaunchError, Leftover};
-use crate::launch::status::shape::UPLOAD_PUBLIC_KEY;
 
 pub(in crate::launch) struct UploadPublicKey {
     launches: Arc<Launches>,
 }
 
-const NAME: &str = UPLOAD_PUBLIC_KEY.name;
+pub(in crate::launch) const NAME: &str = "upload_public_key";
 const CALL: &str = "upload_public_key.called";
 /// So many names are tried when others have taken them.
 const NAMES_MAX: u32 = 5;
@@ -132,7 +131,7 @@ impl Step<Launch> for UploadPublicKey {
     }
 
     fn title(&self) -> &'static str {
-        UPLOAD_PUBLIC_KEY.title
+        "Uploading the public key"
     }
 
     fn driver(&self) -> Option<&'static str> {

@@ -9,11 +9,12 @@ use crate::launch::preflight;
 use crate::launch::rejection::{Flaw, sentence};
 use crate::launch::settings::Launches;
 use crate::launch::state::LaunchError;
-use crate::launch::status::shape::VALIDATE;
 
 pub(in crate::launch) struct Validate {
     launches: Arc<Launches>,
 }
+
+const NAME: &str = "validate";
 
 /// When the launch began. Times that count from there are the same in every pass.
 #[derive(Serialize, Deserialize)]
@@ -42,11 +43,11 @@ impl Validate {
 #[async_trait]
 impl Step<Launch> for Validate {
     fn name(&self) -> &'static str {
-        VALIDATE.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        VALIDATE.title
+        "Checking what was asked for"
     }
 
     fn effect(&self) -> Effect {
@@ -54,20 +55,20 @@ impl Step<Launch> for Validate {
     }
 
     async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
-        if op.state.has_done(VALIDATE.name) {
+        if op.state.has_done(NAME) {
             return done();
         }
         if op.recall::<Began>()?.is_none() {
             op.remember(&Began(op.now()))?;
         }
         if let Some(missing) = self.missing(op) {
-            let error = LaunchError::new(VALIDATE.name, "validation", missing);
+            let error = LaunchError::new(NAME, "validation", missing);
             return Err(refuse(op, error.hinting("configure it, then try again")));
         }
         if let Some(parameters) = &op.params.parameters
             && let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, None)
         {
-            return Err(refuse(op, flawed(VALIDATE.name, &flaws)));
+            return Err(refuse(op, flawed(NAME, &flaws)));
         }
         done()
     }

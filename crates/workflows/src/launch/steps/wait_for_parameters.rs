@@ -10,12 +10,12 @@ use crate::launch::preflight;
 use crate::launch::record::LaunchRecord;
 use crate::launch::settings::Launches;
 use crate::launch::state::LaunchError;
-use crate::launch::status::shape::WAIT_FOR_PARAMETERS;
 
 pub(in crate::launch) struct WaitForParameters {
     launches: Arc<Launches>,
 }
 
+pub(in crate::launch) const NAME: &str = "wait_for_parameters";
 /// Whoever brought parameters may have died before the launch was told, so it looks by itself once in a while.
 const LOOK: Duration = Duration::from_mins(5);
 
@@ -43,18 +43,18 @@ pub(super) async fn collect(op: &mut Operation<Launch>) -> Result<Option<Duratio
     }
     op.state.abandoned = true;
     let message = format!("the launch parameters did not come within {ttl:?}");
-    let error = LaunchError::new(WAIT_FOR_PARAMETERS.name, "timeout", message);
+    let error = LaunchError::new(NAME, "timeout", message);
     Err(refuse(op, error.hinting("the image is kept: launch it when the parameters are known")))
 }
 
 #[async_trait]
 impl Step<Launch> for WaitForParameters {
     fn name(&self) -> &'static str {
-        WAIT_FOR_PARAMETERS.name
+        NAME
     }
 
     fn title(&self) -> &'static str {
-        WAIT_FOR_PARAMETERS.title
+        "Waiting for the launch parameters"
     }
 
     fn effect(&self) -> Effect {
@@ -62,7 +62,7 @@ impl Step<Launch> for WaitForParameters {
     }
 
     async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
-        if op.state.has_done(WAIT_FOR_PARAMETERS.name) {
+        if op.state.has_done(NAME) {
             return done();
         }
         if let Some(left) = collect(op).await? {
@@ -72,7 +72,7 @@ impl Step<Launch> for WaitForParameters {
         if let Some(parameters) = &op.state.parameters {
             let image = op.state.image.as_ref();
             if let Err(flaws) = preflight::check(&self.launches, &op.params, parameters, image) {
-                return Err(refuse(op, flawed(WAIT_FOR_PARAMETERS.name, &flaws)));
+                return Err(refuse(op, flawed(NAME, &flaws)));
             }
         }
         done()

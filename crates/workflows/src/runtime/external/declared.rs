@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use engine::StepInfo;
 use engine::secret::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
@@ -56,53 +57,8 @@ pub(super) enum SecretPlace {
     Env(String),
 }
 
-/// The steps that are there without any configuration. A test compares them with the tables.
-pub(super) const BUILT_IN: [(&str, &[&str]); 3] = [
-    (
-        PROVISION,
-        &[
-            "start",
-            "initialisation",
-            "resolve_credentials",
-            "overrides_from_files",
-            "overrides_from_objects",
-            "service_manager_overrides",
-            "audit_log_overrides",
-            "hello_world",
-            "create_runtime",
-            "wait_for_runtime",
-            "fetch_kubeconfig",
-            "fetch_dashboard",
-            "hand_over",
-        ],
-    ),
-    (
-        UPDATE,
-        &[
-            "start",
-            "initialisation",
-            "compare",
-            "overrides_from_files",
-            "overrides_from_objects",
-            "service_manager_overrides",
-            "upgrade_shoot",
-            "upgrade_runtime",
-            "keep",
-        ],
-    ),
-    (
-        DEPROVISION,
-        &[
-            "start",
-            "find_runtime",
-            "hello_world",
-            "remove_runtime",
-            "wait_for_removal",
-            "release_credentials",
-            "archive",
-        ],
-    ),
-];
+/// The workflows that take steps from outside, with the steps that they have without them.
+pub(super) type Tables = [(&'static str, Vec<StepInfo>)];
 
 const STEPS_MAX: usize = 100;
 const NAME_CHARS_MAX: usize = 50;
@@ -110,7 +66,7 @@ const SECRET_CHARS_MIN: usize = 32;
 const TIMEOUT_MAX: Duration = Duration::from_mins(5);
 const BUDGET_MAX: Duration = Duration::from_hours(24);
 
-pub(super) fn parse(text: &str) -> Result<Vec<Declared>, String> {
+pub(super) fn parse(text: &str, tables: &Tables) -> Result<Vec<Declared>, String> {
     let lines: Vec<Line> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     if lines.len() > STEPS_MAX {
         return Err(format!("there are {} steps; at most {STEPS_MAX} are allowed", lines.len()));
@@ -118,7 +74,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declared>, String> {
     let mut steps: Vec<Declared> = Vec::new();
     for line in lines {
         let name = line.name.clone();
-        let step = check(line).map_err(|why| format!("step {name}: {why}"))?;
+        let step = check(line, tables).map_err(|why| format!("step {name}: {why}"))?;
         if steps.iter().any(|other| (&other.name, other.workflow) == (&step.name, step.workflow)) {
             return Err(format!("step {name}: {} has two steps of this name", step.workflow));
         }
@@ -127,17 +83,17 @@ pub(super) fn parse(text: &str) -> Result<Vec<Declared>, String> {
     Ok(steps)
 }
 
-fn check(line: Line) -> Result<Declared, String> {
+fn check(line: Line, tables: &Tables) -> Result<Declared, String> {
     if !is_snake_case(&line.name) {
         return Err(format!(
             "name must be 1 to {NAME_CHARS_MAX} small letters, digits and _, and begin with a letter"
         ));
     }
-    let found = BUILT_IN.iter().find(|(workflow, _)| *workflow == line.workflow);
+    let found = tables.iter().find(|(workflow, _)| *workflow == line.workflow);
     let (workflow, taken) = found.ok_or_else(|| {
         format!("there is no workflow {}; use {PROVISION}, {UPDATE} or {DEPROVISION}", line.workflow)
     })?;
-    if taken.contains(&line.name.as_str()) {
+    if taken.iter().any(|step| step.name == line.name) {
         return Err(format!("{workflow} has a step of this name already; choose another one"));
     }
     if line.weight == 0 {
@@ -213,15 +169,21 @@ impl SecretPlace {
 mod tests {
     use super::*;
 
+    fn parsed(text: &str) -> Result<Vec<Declared>, String> {
+        let (name, title, effect, driver) = ("create_runtime", "", "keyed", None);
+        let step = StepInfo { weight: 10, name, title, effect, driver, conditional: false, clean_up: false };
+        parse(text, &[(PROVISION, vec![step]), (UPDATE, Vec::new()), (DEPROVISION, Vec::new())])
+    }
+
     fn with(change: &str) -> Result<Vec<Declared>, String> {
-        parse(&format!(
+        parsed(&format!(
             "- {{name: motto, workflow: runtime.provision, weight: 4, url: \"https://s.example\", \
              secret_env: X}}\n{change}"
         ))
     }
 
     fn one(fields: &str) -> Result<Vec<Declared>, String> {
-        parse(&format!("- {{url: \"https://s.example\", {fields}}}"))
+        parsed(&format!("- {{url: \"https://s.example\", {fields}}}"))
     }
 
     #[test]

@@ -17,10 +17,12 @@ use engine::prelude::*;
 
 use self::declared::{Declared, Sees};
 use self::step::ExternalStep;
-use super::deprovision::Deprovision;
-use super::provision::{CREATE_RUNTIME, Provision};
+use super::deprovision::{self, Deprovision};
+use super::provision::{self, CREATE_RUNTIME, Provision};
 use super::shared::OnInstance;
-use super::update::{UPGRADE_RUNTIME, Update};
+use super::update::{self, UPGRADE_RUNTIME, Update};
+use super::{DEPROVISION, PROVISION, UPDATE};
+use crate::drivers::Drivers;
 
 /// All steps that come from configuration.
 #[derive(Debug, Default)]
@@ -44,10 +46,17 @@ struct External {
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
 impl ExternalSteps {
-    /// Reads and checks the list. A path in it is relative to the directory of the list.
-    pub fn load(path: &Path) -> Result<ExternalSteps, String> {
+    /// Reads and checks the list against the plans that these drivers lead to. A path in it is relative to the directory
+    /// of the list.
+    pub fn load(path: &Path, drivers: &Drivers) -> Result<ExternalSteps, String> {
         let dir = path.parent().unwrap_or(Path::new(""));
-        let steps = declared::parse(&read(path)?)?.into_iter().map(|one| {
+        let drivers = Drivers { external: Arc::default(), ..drivers.clone() };
+        let tables = [
+            (PROVISION, provision::plan(&drivers).describe()),
+            (UPDATE, update::plan(&drivers).describe()),
+            (DEPROVISION, deprovision::plan(&drivers).describe()),
+        ];
+        let steps = declared::parse(&read(path)?, &tables)?.into_iter().map(|one| {
             let name = one.name.clone();
             External::new(one, dir).map(Arc::new).map_err(|error| format!("step {name}: {error}"))
         });
