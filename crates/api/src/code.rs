@@ -85,6 +85,34 @@ codes! {
     NotReady "not-ready" SERVICE_UNAVAILABLE "This node is not ready to work";
     TooManyStreams "too-many-streams" SERVICE_UNAVAILABLE "Too many event streams are open";
     Timeout "timeout" GATEWAY_TIMEOUT "The request took too long";
+    Conflict "conflict" CONFLICT "The request does not fit the present state";
+    InvalidRequest "invalid_request" BAD_REQUEST "Something in the request is wrong";
+    Unavailable "unavailable" SERVICE_UNAVAILABLE "Something that is needed does not answer";
+    FarSideRefused "far_side_refused" BAD_GATEWAY "Another system refused the request";
+    CloudPermission "cloud_permission" FORBIDDEN "The cloud account does not permit this";
+    CloudNotFound "cloud_not_found" NOT_FOUND "The cloud does not have this";
+    CloudRefused "cloud_refused" BAD_REQUEST "The cloud does not accept the request";
+    CloudQuota "cloud_quota" FORBIDDEN "The cloud account has reached a limit";
+    CloudBusy "cloud_busy" SERVICE_UNAVAILABLE "The cloud cannot do this at the moment";
+    NotOffered "not_offered" NOT_IMPLEMENTED "This server does not offer this";
+    ImageBuilderQuota "image_builder_quota" FORBIDDEN "The Image Builder has reached a limit";
+    ImageBuilderRefused "image_builder_refused" BAD_GATEWAY "The Image Builder refused the request";
+    NoImageBuilder "no_image_builder" NOT_IMPLEMENTED "The server has no Image Builder";
+    ProviderNotConfigured "provider_not_configured" NOT_IMPLEMENTED "The server is not connected to this cloud";
+    TooFast "too_fast" TOO_MANY_REQUESTS "Launches come in too fast";
+    TooManyLaunches "too_many_launches" TOO_MANY_REQUESTS "Too many launches are under way";
+    DuplicatePubkey "duplicate_pubkey" UNPROCESSABLE_ENTITY "The public key is there already";
+    DuplicatePubkeyName "duplicate_pubkey_name" UNPROCESSABLE_ENTITY "Another public key has this name";
+    LaunchUnderWay "launch_under_way" CONFLICT "The launch of the instance is not over";
+    NoServiceIdentity "no_service_identity" FORBIDDEN "The Image Builder does not know whom this is for";
+    NoKeyRing "no_key_ring" SERVICE_UNAVAILABLE "The server cannot keep secrets";
+    SourcesElsewhere "sources_elsewhere" NOT_IMPLEMENTED "Sources are kept by another service";
+    SourceLocked "source_locked" INTERNAL_SERVER_ERROR "The access of the source cannot be opened";
+    ParametersGiven "parameters_given" CONFLICT "The launch has its parameters already";
+    LaunchOver "launch_over" CONFLICT "The launch is over";
+    FeatureOff "feature_off" UNAUTHORIZED "The feature is off";
+    BadSignature "bad_signature" UNAUTHORIZED "The signature is missing or wrong";
+    HasInstances "has_instances" CONFLICT "The launch has instances already";
 }
 
 impl Code {

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tracing::error;
 
 use crate::hall::{Hall, Shared};
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -35,12 +35,9 @@ pub(crate) fn about(target: &impl ToString) -> Extension<Target> {
 
 impl Deed {
     /// The row for how it ended.
-    pub(crate) fn ended(self, hall: &Hall, response: &Response) -> AuditRow {
+    pub(crate) fn ended(self, hall: &Hall, response: &Response, code: Option<String>) -> AuditRow {
         let status = response.status().as_u16();
-        let result = match response.extensions().get::<Problem>() {
-            Some(problem) => format!("{status} {}", problem.code().as_str()),
-            None => status.to_string(),
-        };
+        let result = code.map_or_else(|| status.to_string(), |code| format!("{status} {code}"));
         let target = response.extensions().get::<Target>().map_or(self.path.as_str(), |target| &target.0);
         let target = readable(target);
         let action = self.action.to_owned();
@@ -49,7 +46,8 @@ impl Deed {
 }
 
 /// Writes the row. The answer stands even if that fails: what happened has happened, and the log says so.
-pub(crate) async fn write(hall: &Hall, row: AuditRow) {
+pub(crate) async fn write(hall: &Hall, row: impl Into<Option<AuditRow>>) {
+    let Some(row) = row.into() else { return };
     match timeout(hall.settings.request_timeout, hall.access.audit(&row)).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => error!(%error, ?row, "cannot write the audit log"),
@@ -73,7 +71,7 @@ fn readable(target: &str) -> String {
 pub(crate) async fn audit_log(
     State(hall): State<Shared>,
     mut query: Query,
-) -> Result<Json<wire::AuditLog>, Problem> {
+) -> Result<Json<wire::AuditLog>, Failure> {
     let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
     query.finish()?;
     let rows = hall.access.audit_log(usize::from(limit)).await?;

@@ -13,9 +13,10 @@ use engine::{Proof, SessionRow, Timestamp, TokenRow};
 use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
+use crate::error;
 use crate::hall::Hall;
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::tokens::{digest, looks_like_a_token};
 
 /// A thousand calls with one token are not a thousand queries. A token that was deleted by another node is
@@ -91,19 +92,19 @@ impl TokenCache {
 
 /// The principal of a request. A database that does not answer says nothing about the token: that is a 503, never a
 /// 401.
-pub(crate) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Problem> {
+pub(crate) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Failure> {
     let token = match bearer_token(headers) {
         BearerToken::Missing => {
-            return Err(Problem::unauthenticated("send the header Authorization: Bearer <token>", false));
+            return Err(error::unauthenticated("send the header Authorization: Bearer <token>", false));
         }
         BearerToken::Found(token) if looks_like_a_token(token) || hall.bearers.is_some() => token,
         BearerToken::Found(_) | BearerToken::Unreadable => {
             let detail = "the Authorization header has no token in the form pe_…";
-            return Err(Problem::unauthenticated(detail, true));
+            return Err(error::unauthenticated(detail, true));
         }
     };
     principal_of(hall, token).await.map_err(|denied| match denied {
-        Denied::Refused(why) => Problem::unauthenticated(&why, true),
+        Denied::Refused(why) => error::unauthenticated(&why, true),
         Denied::Unavailable(error) => error.into(),
     })
 }

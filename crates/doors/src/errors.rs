@@ -6,7 +6,7 @@ use api::Code;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Name;
 
 const MARKDOWN: [(axum::http::HeaderName, &str); 1] = [(CONTENT_TYPE, "text/markdown; charset=utf-8")];
@@ -37,8 +37,8 @@ pub(crate) async fn list_errors() -> impl IntoResponse {
          description = "There is no such code: `not-found`."),
     )
 )]
-pub(crate) async fn show_error(Name(name): Name) -> Result<impl IntoResponse, Problem> {
-    let missing = || Problem::new(Code::NotFound, "there is no problem with this code; /errors lists all");
+pub(crate) async fn show_error(Name(name): Name) -> Result<impl IntoResponse, Failure> {
+    let missing = || Failure::new(Code::NotFound, "there is no problem with this code; /errors lists all");
     let code = Code::named(&name).ok_or_else(missing)?;
     Ok((MARKDOWN, code.page()))
 }

@@ -1,5 +1,4 @@
-//! Around every request: its id, its span, its time, the headers of every answer, and the last word on
-//! problems.
+//! Around every request: its id, its span, its time, and the headers of every answer.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
@@ -12,7 +11,6 @@ use tracing::field::Empty;
 use tracing::{Instrument, debug, info, info_span, warn};
 
 use crate::hall::{RequestId, Shared};
-use crate::problem::Problem;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_CHARS_MAX: usize = 64;
@@ -32,9 +30,6 @@ pub(crate) async fn frame(State(hall): State<Shared>, mut request: Request, next
     request.extensions_mut().insert(id.clone());
     let span = info_span!("request", request.id = %id.0, %method, route = %route, status = Empty);
     let mut response = next.run(request).instrument(span.clone()).await;
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        response = problem.respond(Some(&id.0));
-    }
     let is_plain = response.extensions_mut().remove::<Plain>().is_some();
     finish_headers(response.headers_mut(), &id, is_plain);
     let status = response.status().as_u16();

@@ -5,8 +5,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 
+use crate::error;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::wire::Health;
 
 /// A database that has not answered within this time does not answer.
@@ -35,14 +36,14 @@ pub(crate) async fn healthz() -> Json<Health> {
          description = "It cannot, with the reason: `not-ready`."),
     )
 )]
-pub(crate) async fn readyz(State(hall): State<Shared>) -> Result<Json<Health>, Problem> {
+pub(crate) async fn readyz(State(hall): State<Shared>) -> Result<Json<Health>, Failure> {
     let limit = READY_LIMIT.min(hall.settings.request_timeout / 2);
     match tokio::time::timeout(limit, hall.engine.is_ready()).await {
         Ok(Ok(())) => match hall.upkeep.missing(limit).await {
             None => Ok(Json(Health { status: "ready".into() })),
-            Some(why) => Err(Problem::not_ready(why)),
+            Some(why) => Err(error::not_ready(why)),
         },
-        Ok(Err(error)) => Err(Problem::not_ready(error)),
-        Err(_) => Err(Problem::not_ready(format!("the database has not answered within {limit:?}"))),
+        Ok(Err(error)) => Err(error::not_ready(error)),
+        Err(_) => Err(error::not_ready(format!("the database has not answered within {limit:?}"))),
     }
 }

@@ -1,5 +1,6 @@
 //! The description of the API, made from the same routes that answer.
 
+use api::{Format as _, Problem};
 use axum::Json;
 use axum::http::Method;
 use utoipa::OpenApi as _;
@@ -7,7 +8,6 @@ use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder};
 
-use crate::problem::CONTENT;
 use crate::rights::{Needs, RIGHTS, Right};
 use crate::router;
 
@@ -90,8 +90,9 @@ fn complete(operation: &mut Operation, right: &Right) {
     }
     for (status, description) in problems {
         let schema = Ref::from_schema_name("Problem");
-        let response =
-            ResponseBuilder::new().description(description).content(CONTENT, Content::new(Some(schema)));
+        let response = ResponseBuilder::new()
+            .description(description)
+            .content(Problem::CONTENT_TYPE, Content::new(Some(schema)));
         operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
     }
     let role = match right.needs {

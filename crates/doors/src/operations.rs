@@ -16,10 +16,11 @@ pub(crate) mod watchers;
 
 use engine::{Inspection, OperationId};
 
+use crate::error;
 use crate::hall::Hall;
-use crate::problem::Problem;
+use crate::http::Failure;
 
 /// Everything about an operation that must be there.
-async fn inspect(hall: &Hall, id: OperationId) -> Result<Inspection, Problem> {
-    hall.engine.inspect(id).await?.ok_or_else(|| Problem::no_such_operation(id))
+async fn inspect(hall: &Hall, id: OperationId) -> Result<Inspection, Failure> {
+    hall.engine.inspect(id).await?.ok_or_else(|| error::no_such_operation(id))
 }

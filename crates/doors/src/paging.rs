@@ -5,7 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::OperationId;
 use uuid::Uuid;
 
-use crate::problem::Problem;
+use crate::error;
+use crate::http::Failure;
 
 /// The form of today's cursors, so that tomorrow's can be told apart.
 const VERSION: u8 = 1;
@@ -17,13 +18,13 @@ pub(crate) fn cursor_after(last: OperationId) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-pub(crate) fn parse_cursor(text: &str) -> Result<OperationId, Problem> {
+pub(crate) fn parse_cursor(text: &str) -> Result<OperationId, Failure> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     let id = match bytes.split_first() {
         Some((&VERSION, id)) => Uuid::from_slice(id).ok(),
         _ => None,
     };
-    let refused = || Problem::parameter("cursor", "it is not the `next` of an earlier page");
+    let refused = || error::parameter("cursor", "it is not the `next` of an earlier page");
     id.map(OperationId).ok_or_else(refused)
 }
 

@@ -22,7 +22,7 @@ pub(crate) use gate::SignInGate;
 pub(crate) use sign_in::{Attempt, sign_in};
 pub use sign_in::{SignInError, SignInLimits};
 
-use crate::problem::Problem;
+use crate::http::Failure;
 
 const FIRST_USER: &str = "admin";
 
@@ -45,31 +45,31 @@ fn new_user(name: &str, role: Role, hash: String, now: Timestamp) -> UserRow {
     UserRow { name: name.to_owned(), role, hash, created_at: now, failures: 0, locked_until: None }
 }
 
-async fn find(people: &dyn PeopleStore, name: &str) -> Result<UserRow, Problem> {
+async fn find(people: &dyn PeopleStore, name: &str) -> Result<UserRow, Failure> {
     people.find_user(name).await?.ok_or_else(|| missing(name))
 }
 
-fn missing(name: &str) -> Problem {
-    Problem::new(Code::UserNotFound, format!("there is no user {name:?}"))
+fn missing(name: &str) -> Failure {
+    Failure::new(Code::UserNotFound, format!("there is no user {name:?}"))
 }
 
 /// A platform is no person.
-fn check_role(role: Role) -> Result<(), Problem> {
+fn check_role(role: Role) -> Result<(), Failure> {
     if role == Role::Broker {
         let detail = "role: a broker is a platform and no person; give the platform a token with this role";
-        return Err(Problem::new(Code::InvalidBody, detail).with("field", "role"));
+        return Err(Failure::new(Code::InvalidBody, detail).with("field", "role"));
     }
     Ok(())
 }
 
 /// The answer to a change of a user that was not made.
-fn done(change: AdminChange, name: &str) -> Result<(), Problem> {
+fn done(change: AdminChange, name: &str) -> Result<(), Failure> {
     match change {
         AdminChange::Done => Ok(()),
         AdminChange::Missing => Err(missing(name)),
         AdminChange::LastAdmin => {
             let detail = format!("{name:?} is the last user who is an admin; make another one first");
-            Err(Problem::new(Code::LastAdminUser, detail))
+            Err(Failure::new(Code::LastAdminUser, detail))
         }
     }
 }

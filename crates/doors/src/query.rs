@@ -9,7 +9,8 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use engine::{OperationId, Timestamp};
 
-use crate::problem::Problem;
+use crate::error;
+use crate::http::{Failure, Fault};
 
 const TEXT_CHARS_MAX: usize = 256;
 /// Nobody needs more parameters than this, and every one costs memory.
@@ -23,20 +24,20 @@ pub(crate) struct Query {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Query {
-    type Rejection = Problem;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Query, Failure> {
         let pairs = axum::extract::Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        let pairs = pairs.map_err(|error| Problem::new(Code::InvalidParameter, error.body_text()))?.0;
+        let pairs = pairs.map_err(|error| Failure::new(Code::InvalidParameter, error.body_text()))?.0;
         Query::new(pairs)
     }
 }
 
 impl Query {
-    fn new(pairs: Vec<(String, String)>) -> Result<Query, Problem> {
+    fn new(pairs: Vec<(String, String)>) -> Result<Query, Failure> {
         if pairs.len() > PAIRS_MAX {
             let detail = format!("there are more than {PAIRS_MAX} parameters");
-            return Err(Problem::new(Code::UnknownParameter, detail));
+            return Err(Failure::new(Code::UnknownParameter, detail));
         }
         Ok(Query { pairs, asked_for: Vec::new() })
     }
@@ -50,10 +51,10 @@ impl Query {
         wanted.into_iter().map(|(_, value)| value).collect()
     }
 
-    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Failure> {
         let mut values = self.all(name);
         if values.len() > 1 {
-            return Err(Problem::parameter(name, "it is given more than once"));
+            return Err(error::parameter(name, "it is given more than once"));
         }
         let Some(value) = values.pop() else { return Ok(None) };
         check_text(name, &value)?;
@@ -64,7 +65,7 @@ impl Query {
         &mut self,
         name: &'static str,
         range: RangeInclusive<N>,
-    ) -> Result<Option<N>, Problem>
+    ) -> Result<Option<N>, Failure>
     where
         N: FromStr + PartialOrd + Display,
     {
@@ -74,14 +75,14 @@ impl Query {
         number.map(Some).ok_or_else(|| not_allowed(name, &text, &allowed()))
     }
 
-    pub(crate) fn moment(&mut self, name: &'static str) -> Result<Option<Timestamp>, Problem> {
+    pub(crate) fn moment(&mut self, name: &'static str) -> Result<Option<Timestamp>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         let moment = Timestamp::parse(&text);
         moment.map(Some).ok_or_else(|| not_allowed(name, &text, "a time such as 2026-01-31T12:00:00Z"))
     }
 
     /// Refuses parameters that nobody asked for, so that a misspelt filter is not a filter that finds all.
-    pub(crate) fn finish(self) -> Result<(), Problem> {
+    pub(crate) fn finish(self) -> Result<(), Failure> {
         let Some((name, _)) = self.pairs.first() else { return Ok(()) };
         let name: String = name.chars().take(TEXT_CHARS_MAX).collect();
         let detail = if self.asked_for.is_empty() {
@@ -89,23 +90,23 @@ impl Query {
         } else {
             format!("{name:?} is not a parameter here; there are {}", self.asked_for.join(", "))
         };
-        Err(Problem::new(Code::UnknownParameter, detail)
+        Err(Failure::new(Code::UnknownParameter, detail)
             .with("parameter", name)
             .with("allowed", self.asked_for))
     }
 }
 
-pub(crate) fn not_allowed(name: &str, value: &str, allowed: &str) -> Problem {
+pub(crate) fn not_allowed(name: &str, value: &str, allowed: &str) -> Failure {
     let shown: String = value.chars().take(80).collect();
-    Problem::parameter(name, format!("{shown:?} is not {allowed}")).with("allowed", allowed)
+    error::parameter(name, format!("{shown:?} is not {allowed}")).with("allowed", allowed)
 }
 
 /// Text that may go into a database and into a log.
-pub(crate) fn check_text(name: &str, value: &str) -> Result<(), Problem> {
+pub(crate) fn check_text(name: &str, value: &str) -> Result<(), Failure> {
     let length = value.chars().count();
     if length == 0 || length > TEXT_CHARS_MAX || value.chars().any(char::is_control) {
         let rule = format!("it must have 1 to {TEXT_CHARS_MAX} characters and no control characters");
-        return Err(Problem::parameter(name, rule));
+        return Err(error::parameter(name, rule));
     }
     Ok(())
 }
@@ -114,9 +115,9 @@ pub(crate) fn check_text(name: &str, value: &str) -> Result<(), Problem> {
 pub(crate) struct Id(pub(crate) OperationId);
 
 impl<S: Send + Sync> FromRequestParts<S> for Id {
-    type Rejection = Problem;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Id, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Id, Failure> {
         let Name(text) = Name::from_request_parts(parts, state).await?;
         let id = text.parse::<OperationId>();
         id.map(Id).map_err(|_| not_allowed("id", &text, "the id of an operation, which is a UUID"))
@@ -127,13 +128,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 pub(crate) struct Name(pub(crate) String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
-    type Rejection = Problem;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Failure> {
         let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, state).await;
         let Path(mut pairs) =
-            pairs.map_err(|error| Problem::new(Code::InvalidParameter, error.body_text()))?;
-        let (name, value) = pairs.pop().ok_or_else(Problem::no_such_path)?;
+            pairs.map_err(|error| Failure::new(Code::InvalidParameter, error.body_text()))?;
+        let (name, value) = pairs.pop().ok_or(Fault::NoSuchPath)?;
         check_text(&name, &value)?;
         Ok(Name(value))
     }
@@ -148,8 +149,8 @@ mod tests {
         Query::new(owned.collect()).unwrap()
     }
 
-    fn detail(problem: &Problem) -> String {
-        problem.to_wire(None).detail
+    fn detail(problem: &Failure) -> String {
+        problem.clone().into_error(error::fault).detail.clone()
     }
 
     #[test]

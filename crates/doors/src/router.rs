@@ -1,34 +1,24 @@
 //! Every route of the operations door, and the layers around them.
 
-use std::any::Any;
-
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::sensitive_headers::SetSensitiveRequestHeadersLayer;
-use tracing::error;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::frame::frame;
-use crate::guard::guard;
 use crate::hall::{Doors, Hall, Shared};
 use crate::inside::Inside;
 use crate::launch::X_RH_IDENTITY;
-use crate::problem::Problem;
 use crate::{
-    audit, errors, health, launch, metrics, openapi, operations, osb, people, runtimes, serverless, tokens,
-    upkeep,
+    audit, errors, health, http, launch, metrics, openapi, operations, osb, people, runtimes, serverless,
+    tokens, upkeep,
 };
 
 /// All doors, ready to be served.
 ///
-/// From the outside in: the frame knows the request and finishes every answer, the guard lets in who has a
-/// right and carries changes to their end, and the innermost layer turns a panic into a problem before the
-/// guard writes down how the call ended.
+/// The frame around all of them knows the request and finishes every answer; [`http::serve`] has the layers of each API.
 pub fn router(doors: Doors) -> Router {
     open(doors).0
 }
@@ -43,13 +33,7 @@ pub fn open(doors: Doors) -> (Router, Inside) {
 
 fn assemble(hall: &Shared) -> Router {
     let (router, _) = routes().split_for_parts();
-    let own = router
-        .fallback(|| async { Problem::no_such_path() })
-        .layer(DefaultBodyLimit::max(hall.settings.body_limit_bytes))
-        .layer(CatchPanicLayer::custom(broken))
-        .layer(from_fn_with_state(Shared::clone(hall), guard))
-        .layer(CatchPanicLayer::custom(broken))
-        .with_state(Shared::clone(hall));
+    let own = http::serve(router.fallback(http::no_such_path), Shared::clone(hall));
     // These have guards of their own, which speak the words that their callers know.
     let others = [osb::router(hall), serverless::router(hall), launch::router(hall)];
     let all = others.into_iter().flatten().fold(own, Router::merge);
@@ -103,13 +87,4 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(launch::openapi::launch_json))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::show_error))
-}
-
-/// What a panic says is for the log alone.
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over like this")]
-fn broken(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    error!(panic = text, "a handler panicked");
-    Problem::internal().into_response()
 }

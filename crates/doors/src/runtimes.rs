@@ -20,8 +20,9 @@ use engine::{OperationId, Phase, Resource, SubmitError};
 use tracing::error;
 use workflows::runtime::{Instance, Status};
 
+use crate::error;
 use crate::hall::Hall;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::wire;
 
 /// So often a change is decided anew because somebody else changed the record in between.
@@ -35,12 +36,12 @@ struct Found {
 }
 
 impl Found {
-    fn read(row: ResourceRow) -> Result<Found, Problem> {
+    fn read(row: ResourceRow) -> Result<Found, Failure> {
         match serde_json::from_str(&row.record) {
             Ok(instance) => Ok(Found { row, instance }),
             Err(error) => {
                 error!(resource = row.name, %error, "the record of a runtime cannot be read");
-                Err(Problem::internal())
+                Err(Failure::internal())
             }
         }
     }
@@ -56,7 +57,7 @@ impl Found {
 }
 
 /// Finds a service instance by its id, or by that of its runtime. Tombstones are found too.
-async fn find(hall: &Hall, id: &str) -> Result<Found, Problem> {
+async fn find(hall: &Hall, id: &str) -> Result<Found, Failure> {
     if let Some(row) = hall.engine.resource(&Instance::resource(id)).await? {
         return Found::read(row);
     }
@@ -74,30 +75,30 @@ async fn find(hall: &Hall, id: &str) -> Result<Found, Problem> {
 }
 
 /// Finds a service instance that still exists.
-async fn find_alive(hall: &Hall, id: &str) -> Result<Found, Problem> {
+async fn find_alive(hall: &Hall, id: &str) -> Result<Found, Failure> {
     let found = find(hall, id).await?;
     if found.status() == Status::Gone { Err(missing(id)) } else { Ok(found) }
 }
 
-fn missing(id: &str) -> Problem {
+fn missing(id: &str) -> Failure {
     let detail = format!("there is no service instance and no runtime {id:?}");
-    Problem::new(Code::RuntimeNotFound, detail)
+    Failure::new(Code::RuntimeNotFound, detail)
 }
 
 /// The operation that was accepted, or `None` when the record has changed and must be looked at again.
-fn accepted(result: Result<engine::Accepted, SubmitError>) -> Result<Option<OperationId>, Problem> {
+fn accepted(result: Result<engine::Accepted, SubmitError>) -> Result<Option<OperationId>, Failure> {
     match result {
         Ok(accepted) => Ok(Some(accepted.id)),
         Err(SubmitError::Changed) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error::submit(error)),
     }
 }
 
-fn check_reason(reason: &wire::Reason) -> Result<(), Problem> {
+fn check_reason(reason: &wire::Reason) -> Result<(), Failure> {
     let length = reason.reason.trim().chars().count();
     if !(1..=REASON_CHARS_MAX).contains(&length) || reason.reason.chars().any(char::is_control) {
         let rule = format!("reason: 1 to {REASON_CHARS_MAX} characters, and no control characters");
-        return Err(Problem::new(Code::InvalidBody, rule).with("field", "reason"));
+        return Err(Failure::new(Code::InvalidBody, rule).with("field", "reason"));
     }
     Ok(())
 }

@@ -5,8 +5,8 @@ use api::Code;
 use engine::store::StoreError;
 use engine::{AccessStore, AdminChange, PeopleStore, Timestamp};
 
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 
 /// No name that a client may choose holds a `~`.
 pub const PREFIX: &str = "sandbox~";
@@ -24,7 +24,7 @@ pub(crate) fn name_of_new(caller: &Principal, wanted: &str) -> String {
 
 /// A password that a caller of the sandbox sets must not open a user that stays, and an admin of the sandbox must not
 /// become the last one.
-pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Problem> {
+pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Failure> {
     if !is_of_sandbox(&caller.name) || is_of_sandbox(target) {
         return Ok(());
     }
@@ -32,7 +32,7 @@ pub(crate) fn check_change(caller: &Principal, target: &str) -> Result<(), Probl
         "{} came through the sign-in of the sandbox and may change only users and tokens whose names begin with {PREFIX}",
         caller.name
     );
-    Err(Problem::new(Code::Forbidden, detail))
+    Err(Failure::new(Code::Forbidden, detail))
 }
 
 /// What became of the access through the sandbox.

@@ -6,11 +6,12 @@ use axum::response::IntoResponse;
 use workflows::launch::accounts;
 use workflows::source_check;
 
-use super::body::Sent;
+use super::error;
 use super::principal::TenantPrincipal;
-use super::refused::Refused;
 use super::{BASE, Desk, wire};
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 
 /// Asks for a look whether a source can be used.
 ///
@@ -28,10 +29,10 @@ use crate::audit::about;
 pub(super) async fn check_source(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
-    Sent(asked): Sent<wire::Availability>,
-) -> Result<impl IntoResponse, Refused> {
+    JsonBody(asked): JsonBody<wire::Availability>,
+) -> Result<impl IntoResponse, Failure> {
     if asked.source_id.is_empty() {
-        return Err(Refused::invalid("source_id", "it is missing"));
+        return Err(error::invalid("source_id", "it is missing"));
     }
     // Nobody leaves rows about what is not there.
     let source = accounts::get(&desk.door.launches, &principal.requester, &asked.source_id).await?;

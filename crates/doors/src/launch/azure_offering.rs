@@ -12,7 +12,8 @@ use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
 use super::Desk;
-use super::refused::Refused;
+use super::error;
+use crate::http::Failure;
 
 const CORS: [(HeaderName, &str); 4] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
@@ -90,9 +91,9 @@ impl AzureOffering {
         (status = NOT_FOUND, body = super::wire::Error, description = "Nobody launches in Azure from here."),
     )
 )]
-pub(super) async fn offering_template(State(desk): State<Desk>) -> Result<impl IntoResponse, Refused> {
+pub(super) async fn offering_template(State(desk): State<Desk>) -> Result<impl IntoResponse, Failure> {
     let offering = desk.door.azure_offering.as_ref().ok_or_else(|| {
-        Refused::not_found("template")
+        error::not_found("template")
             .hint("an operator must configure the tenant from which machines are launched")
     })?;
     Ok((CORS, [(CACHE_CONTROL, "no-transform")], Json(offering.template())))

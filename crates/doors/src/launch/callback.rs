@@ -14,10 +14,11 @@ use uuid::Uuid;
 use workflows::launch::hints::{self, HintError};
 use workflows::launch::signature;
 
-use super::body::{parse, read};
+use super::error;
 use super::query::Name;
-use super::refused::Refused;
 use super::{Counter, Desk};
+use crate::http::{Failure, body};
+use api::Code;
 
 /// How old a callback may be, and how far into the future a clock may be wrong.
 const WINDOW: Duration = Duration::from_secs(300);
@@ -49,9 +50,9 @@ pub struct LaunchImageReady {
 pub(in crate::launch) async fn image_ready(
     State(desk): State<Desk>,
     request: Request,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, Failure> {
     let body = signed(&desk, request).await?;
-    let ready: ImageReady = parse(&body)?;
+    let ready: ImageReady = body::parse_object(&body)?;
     heard(hints::compose_ready(&desk.hall.engine, ready.compose_id, None).await)
 }
 
@@ -68,33 +69,32 @@ pub(in crate::launch) async fn launch_image_ready(
     State(desk): State<Desk>,
     Name(name): Name,
     request: Request,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, Failure> {
     let body = signed(&desk, request).await?;
-    let ready: LaunchImageReady = parse(&body)?;
-    let launch = Uuid::try_parse(&name).map_err(|_| Refused::not_found("launch"))?;
+    let ready: LaunchImageReady = body::parse_object(&body)?;
+    let launch = Uuid::try_parse(&name).map_err(|_| error::not_found("launch"))?;
     if ready.launch_id != launch {
-        return Err(Refused::invalid("launch_id", "it names another launch than the path"));
+        return Err(error::invalid("launch_id", "it names another launch than the path"));
     }
     heard(hints::image_ready(&desk.hall.engine, launch).await)
 }
 
 /// Who asks learns nothing about which launches there are.
-fn heard(outcome: Result<hints::Heard, HintError>) -> Result<StatusCode, Refused> {
+fn heard(outcome: Result<hints::Heard, HintError>) -> Result<StatusCode, Failure> {
     match outcome {
         Ok(_) => Ok(StatusCode::ACCEPTED),
         Err(error) => {
             tracing::warn!(%error, "a callback about an image was not heard");
-            Err(Refused::unavailable("it cannot be taken now"))
+            Err(error::unavailable("it cannot be taken now"))
         }
     }
 }
 
-async fn signed(desk: &Desk, request: Request) -> Result<Bytes, Refused> {
+async fn signed(desk: &Desk, request: Request) -> Result<Bytes, Failure> {
     let headers = request.headers().clone();
-    let body = read(request, desk).await?;
+    let body = body::read(request, desk.door.body_limit_bytes).await?;
     let is_genuine = verify(desk, &headers, &body).unwrap_or(false);
-    let refused =
-        || Refused::new(StatusCode::UNAUTHORIZED, "bad_signature", "the signature is missing or wrong");
+    let refused = || Failure::new(Code::BadSignature, "the signature is missing or wrong");
     is_genuine.then_some(body).ok_or_else(refused)
 }
 

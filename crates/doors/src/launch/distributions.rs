@@ -9,7 +9,7 @@ use workflows::launch::{distributions, image_builder};
 use super::Desk;
 use super::principal::TenantPrincipal;
 use super::query::Name;
-use super::refused::Refused;
+use crate::http::Failure;
 
 /// What the caller may build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -60,7 +60,7 @@ impl From<image_builder::DistributionArchitecture> for DistributionArchitecture 
 pub(in crate::launch) async fn list_distributions(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
-) -> Result<Json<DistributionList>, Refused> {
+) -> Result<Json<DistributionList>, Failure> {
     let (launches, who) = (&desk.door.launches, &principal.requester);
     let all = distributions::list(launches, who, principal.identity.as_ref()).await?;
     Ok(Json(DistributionList { data: all.into_iter().map(Distribution::from).collect() }))
@@ -76,7 +76,7 @@ pub(in crate::launch) async fn list_architectures(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<Json<ArchitectureList>, Refused> {
+) -> Result<Json<ArchitectureList>, Failure> {
     let (launches, who) = (&desk.door.launches, &principal.requester);
     let all = distributions::architectures(launches, who, principal.identity.as_ref(), &name).await?;
     Ok(Json(ArchitectureList { data: all.into_iter().map(DistributionArchitecture::from).collect() }))

@@ -1,86 +1,113 @@
-//! Around every request to this door: nobody gets in without a right, every change is carried to its end and
-//! written down, and nothing takes longer than allowed.
+//! The guard of this API: its table of rights decides, and every answer has the headers that callers follow a request by.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use api::{Error, Insights};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use engine::AuditRow;
-use tokio::time::timeout;
-use tracing::{Instrument, error};
+use axum::response::Response;
 
-use super::envelope::Envelope;
 use super::identify::identify;
 use super::principal::TenantPrincipal;
-use super::refused::Refused;
 use super::rights::{Needs, RESERVATION, Right, allowed, names_no_provider, provider_in, right};
-use super::{BASE, Counter, Desk};
-use crate::audit::{self, Deed};
-use crate::hall::RequestId;
-use crate::slow_body::{BodyWait, watch_body};
+use super::{BASE, Counter, Desk, error};
+use crate::audit::Deed;
+use crate::hall::Hall;
+use crate::http::{Admission, Api, Denial, Failure, Fault, Note, request_id};
 
+/// Something of its own remains for the answer.
 const MARGIN: Duration = Duration::from_secs(2);
+const CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
+const EDGE_ID: HeaderName = HeaderName::from_static("x-rh-edge-request-id");
+const VERSION: HeaderName = HeaderName::from_static("x-rh-version");
+const ID_CHARS_MAX: usize = 128;
 
-pub(super) async fn enter(State(desk): State<Desk>, request: Request, next: Next) -> Response {
-    let envelope = Envelope::of(&request);
-    let response = admit(&desk, request, next).await;
-    envelope.close(response, &desk.door.build)
+/// Around everything else: the version of the server, and the id that the caller gave.
+pub(super) async fn labelled(State(desk): State<Desk>, request: Request, next: Next) -> Response {
+    let correlation_id = id_in(request.headers(), &CORRELATION_ID);
+    let correlation_id = correlation_id.and_then(|id| HeaderValue::from_str(&id).ok());
+    let mut response = next.run(request).await;
+    let build = &desk.door.build;
+    let version = HeaderValue::from_str(&format!("{} ({})", build.version, build.time));
+    response.headers_mut().extend(version.ok().map(|version| (VERSION, version)));
+    response.headers_mut().extend(correlation_id.map(|id| (CORRELATION_ID, id)));
+    response
 }
 
-async fn admit(desk: &Desk, request: Request, next: Next) -> Response {
-    let (mut parts, body) = request.into_parts();
-    let matched = parts.extensions.get::<MatchedPath>().cloned();
-    let matched = matched.as_ref().and_then(|path| path.as_str().strip_prefix(BASE));
-    let Some(path) = matched.map(|path| path.strip_suffix('/').unwrap_or(path)) else {
-        return nothing_at(parts.uri.path()).into_response();
-    };
-    let Some(right) = right(&parts.method, path) else {
-        let (allowed, at) = (allowed(path), parts.uri.path());
-        let is_other_method = !allowed.is_empty() && !names_no_provider(at);
-        let nothing = if is_other_method { Refused::method_not_allowed(&allowed) } else { nothing_at(at) };
-        return nothing.into_response();
-    };
-    if !matches!(right.needs, Needs::Nothing | Needs::Signature) {
-        let principal = match identify(desk, &parts).await {
-            Ok(principal) => principal,
-            Err(stranger) => return stranger.into_response(),
+impl Api for Counter {
+    type Format = Insights;
+
+    fn hall(&self) -> &Hall {
+        &self.hall
+    }
+
+    fn format(&self) -> Insights {
+        let build = self.door.build.clone();
+        Insights { version: build.version, build_time: build.time, environment: build.environment }
+    }
+
+    fn body_limit_bytes(&self) -> usize {
+        self.door.body_limit_bytes
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        error::fault(fault)
+    }
+
+    fn complete(&self, error: &mut Error) {
+        error::complete(error);
+    }
+
+    fn note(&self, parts: &Parts) -> Note {
+        Note { request_id: request_id(parts), edge_id: id_in(&parts.headers, &EDGE_ID) }
+    }
+
+    async fn admit(&self, parts: &mut Parts) -> Result<Admission, Denial> {
+        let at = parts.uri.path().to_owned();
+        let matched = parts.extensions.get::<MatchedPath>().cloned();
+        let matched = matched.as_ref().and_then(|path| path.as_str().strip_prefix(BASE));
+        let Some(path) = matched.map(|path| path.strip_suffix('/').unwrap_or(path)) else {
+            return Err(nothing_at(&at).into());
         };
-        if let Err(refused) = check(&principal, right, parts.uri.path()) {
-            return turn_away(desk, &principal, right, &parts, refused).await;
+        let Some(right) = right(&parts.method, path) else {
+            let (method, allowed) = (parts.method.clone(), allowed(path));
+            let is_other_method = !allowed.is_empty() && !names_no_provider(&at);
+            let other_method = Fault::MethodNotAllowed { method, allowed };
+            return Err(if is_other_method { other_method.into() } else { nothing_at(&at).into() });
+        };
+        let mut deed = None;
+        if !matches!(right.needs, Needs::Nothing | Needs::Signature) {
+            let principal = identify(self, parts).await.map_err(|stranger| Denial::new(stranger, None))?;
+            let (who, path, request) = (principal.name(), format!("{BASE}{at}"), request_id(parts));
+            deed = right.action.map(|action| Deed { who, action, path, request });
+            if let Err(denied) = check(&principal, right, &at) {
+                return Err(Denial::new(denied, deed));
+            }
+            parts.extensions.insert(principal);
         }
-        parts.extensions.insert(principal);
+        let own = right.limit.filter(|_| right.action.is_some()).map(|limit| limit + MARGIN);
+        let limit = self.hall.settings.request_timeout.max(own.unwrap_or_default());
+        Ok(Admission { limit, is_change: right.action.is_some(), deed })
     }
-    let Some(action) = right.action else {
-        let (request, wait) = watch_body(Request::from_parts(parts, body));
-        let answer = timeout(desk.hall.settings.request_timeout, next.run(request)).await;
-        return answer.unwrap_or_else(|_| too_late(&wait).into_response());
-    };
-    // Something of its own remains for the answer.
-    let own = right.limit.map(|limit| limit + MARGIN);
-    let limit = desk.hall.settings.request_timeout.max(own.unwrap_or_default());
-    let deed = parts.extensions.get::<TenantPrincipal>().map(|principal| deed(action, principal, &parts));
-    carry_out(Arc::clone(desk), deed, Request::from_parts(parts, body), next, limit).await
 }
 
-fn nothing_at(path: &str) -> Refused {
+fn nothing_at(path: &str) -> Failure {
     if names_no_provider(path) {
-        Refused::invalid("type", "it must be aws, azure, gcp or noop")
+        error::invalid("type", "it must be aws, azure, gcp or noop")
     } else {
-        Refused::no_such_path()
+        Fault::NoSuchPath.into()
     }
 }
 
-fn check(principal: &TenantPrincipal, right: &Right, path: &str) -> Result<(), Refused> {
+fn check(principal: &TenantPrincipal, right: &Right, path: &str) -> Result<(), Failure> {
     match right.needs {
         Needs::Nothing | Needs::Signature | Needs::Identity => Ok(()),
         Needs::May(resource, verb) => principal.must(resource, verb),
         Needs::OursMay(resource, verb) => {
             let is_ours = principal.principal.proof.is_of_this_server();
-            let stranger =
-                || Refused::forbidden("only a token of this server may change what everybody sees");
+            let stranger = || error::forbidden("only a token of this server may change what everybody sees");
             if is_ours { principal.must(resource, verb) } else { Err(stranger()) }
         }
         Needs::MayLaunch(verb) => {
@@ -91,66 +118,27 @@ fn check(principal: &TenantPrincipal, right: &Right, path: &str) -> Result<(), R
     }
 }
 
-async fn turn_away(
-    desk: &Counter,
-    principal: &TenantPrincipal,
-    right: &Right,
-    parts: &Parts,
-    refused: Refused,
-) -> Response {
-    let response = refused.into_response();
-    if let Some(action) = right.action {
-        let row = row(desk, deed(action, principal, parts), &response);
-        audit::write(&desk.hall, row).await;
-    }
-    response
+/// An id that is safe in logs, headers and bodies; any other is none.
+fn id_in(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?;
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:=+/".contains(&byte);
+    let fits = (1..=ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_fine);
+    fits.then(|| text.to_owned())
 }
 
-/// A change is carried to its end even when the caller hangs up or the time is over.
-async fn carry_out(
-    desk: Desk,
-    deed: Option<Deed>,
-    request: Request,
-    next: Next,
-    limit: Duration,
-) -> Response {
-    let (request, wait) = watch_body(request);
-    let work = async move {
-        let response = next.run(request).await;
-        if let Some(deed) = deed {
-            let row = row(&desk, deed, &response);
-            audit::write(&desk.hall, row).await;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_is_safe_everywhere_is_repeated() {
+        let id = |text: &[u8]| {
+            id_in(&HeaderMap::from_iter([(EDGE_ID, HeaderValue::from_bytes(text).unwrap())]), &EDGE_ID)
+        };
+        assert_eq!(id(b"7f3a-19.B").as_deref(), Some("7f3a-19.B"));
+        let long = "a".repeat(ID_CHARS_MAX + 1);
+        for bad in [b"".as_slice(), b"a b", b"<script>", b"\xff", b"a\"", long.as_bytes()] {
+            assert_eq!(id(bad), None);
         }
-        response
-    };
-    match timeout(limit, tokio::spawn(work.in_current_span())).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(error)) => {
-            error!(%error, "a change ended before it was done");
-            Refused::internal().into_response()
-        }
-        Err(_) => too_late(&wait).into_response(),
-    }
-}
-
-fn too_late(wait: &BodyWait) -> Refused {
-    if wait.is_on() { Refused::slow_body() } else { Refused::timeout() }
-}
-
-/// The row has the code of a refusal beside its status.
-fn row(desk: &Counter, deed: Deed, response: &Response) -> AuditRow {
-    let code = response.extensions().get::<Refused>().map(Refused::code);
-    let mut row = deed.ended(&desk.hall, response);
-    row.result.extend(code.into_iter().flat_map(|code| [" ", code]));
-    row
-}
-
-fn deed(action: &'static str, principal: &TenantPrincipal, parts: &Parts) -> Deed {
-    let id = parts.extensions.get::<RequestId>().map(|id| id.0.clone());
-    Deed {
-        who: principal.name(),
-        action,
-        path: format!("{BASE}{}", parts.uri.path()),
-        request: id.unwrap_or_default(),
     }
 }

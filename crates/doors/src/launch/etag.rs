@@ -1,5 +1,6 @@
 //! Answers that stay the same for a while: who has one already is told so.
 
+use crate::http::Failure;
 use axum::body::Bytes;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -7,8 +8,6 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
-
-use super::refused::Refused;
 
 /// More than enough to tell any two documents apart.
 const ETAG_BYTES: usize = 16;
@@ -21,10 +20,10 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn new(name: &str, content: &impl Serialize) -> Result<Document, Refused> {
+    pub(super) fn new(name: &str, content: &impl Serialize) -> Result<Document, Failure> {
         let body = serde_json::to_vec(content).map_err(|error| {
             tracing::error!(%error, name, "a document cannot be written");
-            Refused::internal()
+            Failure::internal()
         })?;
         let digest = Sha256::digest(&body);
         let etag = digest

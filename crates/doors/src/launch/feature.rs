@@ -4,8 +4,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::Desk;
+use super::error;
 use super::query::Name;
-use super::refused::Refused;
+use crate::http::Failure;
+use api::Code;
 
 const PREFIX: &str = "provisioning.";
 
@@ -20,12 +22,12 @@ const PREFIX: &str = "provisioning.";
         (status = UNAUTHORIZED, body = super::wire::Error, description = "It is off: `feature_off`."),
     )
 )]
-pub(super) async fn feature(State(desk): State<Desk>, Name(flag): Name) -> Result<StatusCode, Refused> {
+pub(super) async fn feature(State(desk): State<Desk>, Name(flag): Name) -> Result<StatusCode, Failure> {
     if !flag.starts_with(PREFIX) {
-        return Err(Refused::invalid("flag", format!("it must begin with {PREFIX}")));
+        return Err(error::invalid("flag", format!("it must begin with {PREFIX}")));
     }
     if desk.door.is_on(&flag) {
         return Ok(StatusCode::OK);
     }
-    Err(Refused::new(StatusCode::UNAUTHORIZED, "feature_off", "this feature is off"))
+    Err(Failure::new(Code::FeatureOff, "this feature is off"))
 }

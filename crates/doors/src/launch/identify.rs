@@ -15,12 +15,13 @@ use tracing::{debug, warn};
 use workflows::launch::identity::{CallerIdentity, IdentityError};
 
 use super::Counter;
+use super::error;
 use super::permissions::granted;
 use super::principal::TenantPrincipal;
-use super::refused::Refused;
 use crate::audit;
 use crate::auth::{BearerToken, Denied, bearer_token, principal_of};
 use crate::hall::RequestId;
+use crate::http::Failure;
 use crate::principal::{Principal, Subject, is_organisation};
 
 pub(crate) const X_RH_IDENTITY: HeaderName = HeaderName::from_static("x-rh-identity");
@@ -32,7 +33,7 @@ const PEERS_MAX: usize = 1024;
 pub(super) enum Stranger {
     /// The header is not good. Clients know this as plain text.
     Header(IdentityError),
-    Refused(Refused),
+    Failure(Failure),
 }
 
 impl IntoResponse for Stranger {
@@ -42,7 +43,7 @@ impl IntoResponse for Stranger {
                 let plain = [(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))];
                 (StatusCode::BAD_REQUEST, plain, format!("Bad Request: {error}\n")).into_response()
             }
-            Stranger::Refused(refused) => refused.into_response(),
+            Stranger::Failure(refused) => refused.into_response(),
         }
     }
 }
@@ -53,9 +54,9 @@ impl From<IdentityError> for Stranger {
     }
 }
 
-impl From<Refused> for Stranger {
-    fn from(refused: Refused) -> Stranger {
-        Stranger::Refused(refused)
+impl From<Failure> for Stranger {
+    fn from(refused: Failure) -> Stranger {
+        Stranger::Failure(refused)
     }
 }
 
@@ -79,7 +80,7 @@ pub(super) async fn identify(desk: &Counter, parts: &Parts) -> Result<TenantPrin
     let org = chosen(&parts.headers, &principal, &desk.door.default_org)?;
     if principal.proof != Proof::Header && !principal.has_permissions() {
         let cause = format!("{} may do nothing at this door", principal.name);
-        return Err(Refused::forbidden(cause).hint("use a token with the role launcher").into());
+        return Err(error::forbidden(cause).hint("use a token with the role launcher").into());
     }
     Ok(TenantPrincipal::new(principal, org, identity))
 }
@@ -101,17 +102,17 @@ async fn authenticate(desk: &Counter, parts: &Parts) -> Result<Proven, Stranger>
     let token = match bearer_token(headers) {
         BearerToken::Found(token) => token,
         BearerToken::Missing => {
-            return Err(Refused::unauthenticated("nobody is named who asks", false).into());
+            return Err(error::unauthenticated("nobody is named who asks", false).into());
         }
         BearerToken::Unreadable => {
             let cause = "the Authorization header has no bearer token";
-            return Err(Refused::unauthenticated(cause, true).into());
+            return Err(error::unauthenticated(cause, true).into());
         }
     };
     let found = principal_of(&desk.hall, token).await.map(|principal| (principal, None));
     found.map_err(|denied| match denied {
-        Denied::Refused(why) => Refused::unauthenticated(&why, true).into(),
-        Denied::Unavailable(error) => Refused::from(error).into(),
+        Denied::Refused(why) => error::unauthenticated(&why, true).into(),
+        Denied::Unavailable(error) => Failure::from(error).into(),
     })
 }
 
@@ -154,12 +155,12 @@ async fn write_down(desk: &Counter, peer: Option<IpAddr>, parts: &Parts) {
 
 /// An admin may choose an organisation; every other principal has one, and may repeat its name. A proxy says it all in
 /// its own header.
-fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Result<String, Refused> {
+fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Result<String, Failure> {
     let mut values = headers.get_all(X_ORG_ID).iter().filter(|_| principal.proof != Proof::Header);
     let wanted = values.next().map(|value| {
         let text = value.to_str().ok().filter(|text| is_organisation(text) && values.next().is_none());
         let rule = "it must have 1 to 64 letters, digits, `.`, `-` and `_`";
-        text.ok_or_else(|| Refused::invalid(X_ORG_ID.as_str(), rule))
+        text.ok_or_else(|| error::invalid(X_ORG_ID.as_str(), rule))
     });
     let home = match &principal.organisation {
         Organisation::Server => Some(default_org),
@@ -171,10 +172,10 @@ fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Resu
         (Some(wanted), _) if principal.roles.contains(&Role::Admin) => Ok(wanted.to_owned()),
         (Some(_), _) => {
             let cause = "only an admin may act for another organisation";
-            Err(Refused::forbidden(cause).field(X_ORG_ID.as_str()))
+            Err(error::forbidden(cause).field(X_ORG_ID.as_str()))
         }
         (None, Some(home)) => Ok(home.to_owned()),
-        (None, None) => Err(Refused::forbidden("this token names no organisation")
+        (None, None) => Err(error::forbidden("this token names no organisation")
             .hint("its issuer must put the id of the organisation into the claim that the settings name")),
     }
 }
@@ -192,7 +193,7 @@ mod tests {
             let organisation = home.map(str::to_owned);
             let subject = Subject { roles, organisation, ..Subject::default() };
             let picked = chosen(&headers, &Principal::of(Proof::CodeFlow, subject), "ours");
-            picked.map_err(|refused| refused.into_inner().status.as_u16())
+            picked.map_err(|refused| refused.into_error(error::fault).status.as_u16())
         };
         assert_eq!(pick("", Some("13"), false), Ok("13".into()));
         assert_eq!(pick("13", Some("13"), false), Ok("13".into()));

@@ -10,8 +10,8 @@ use workflows::launch::profile::Surface;
 use super::launches::wire::Progress;
 use super::paging::Paging;
 use super::principal::TenantPrincipal;
-use super::refused::Refused;
 use super::{Desk, wire};
+use crate::http::Failure;
 
 /// A page of images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -86,7 +86,7 @@ pub(in crate::launch) async fn list_images(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     paging: Paging,
-) -> Result<Json<ImageList>, Refused> {
+) -> Result<Json<ImageList>, Failure> {
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);
     let (who, paging) = (&principal.requester, paging.at_most(images::LIMIT_MAX));
     let identity = principal.identity.as_ref();

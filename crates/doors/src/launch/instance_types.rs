@@ -9,12 +9,13 @@ use axum::response::Response;
 use workflows::launch::catalogue::{Entry, Search, overlaid};
 use workflows::launch::sources;
 
+use super::error;
 use super::etag::Document;
 use super::principal::TenantPrincipal;
 use super::query::{Asked, Name};
-use super::refused::Refused;
 use super::sources::provider_named;
 use super::{Desk, wire};
+use crate::http::Failure;
 
 const MAX_AGE: Duration = Duration::from_hours(4);
 
@@ -41,18 +42,18 @@ pub(super) async fn instance_types(
     Name(provider): Name,
     asked: Asked,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let provider = provider_named(&provider)?;
-    let region = asked.text("region")?.ok_or_else(|| Refused::invalid("region", "it is missing"))?;
+    let region = asked.text("region")?.ok_or_else(|| error::invalid("region", "it is missing"))?;
     let zone = asked.text("zone")?;
     let supported = asked.switch("supported")?;
     let search = asked.text("search")?.map(Search::parse).transpose();
-    let search = search.map_err(|error| Refused::invalid("search", error))?;
+    let search = search.map_err(|error| error::invalid("search", error))?;
     let listing = overlaid(&desk.hall.engine, provider, region, zone).await?;
     let listing = listing.ok_or_else(|| match zone {
-        None => Refused::invalid("region", format!("{provider} has no such region that is known here")),
+        None => error::invalid("region", format!("{provider} has no such region that is known here")),
         Some(_) => {
-            Refused::invalid("zone", format!("{provider} has no such zone in a region that is known here"))
+            error::invalid("zone", format!("{provider} has no such zone in a region that is known here"))
         }
     })?;
     let is_wanted = |entry: &&Entry| {
@@ -79,9 +80,9 @@ pub(super) async fn refresh_instance_types(
     principal: TenantPrincipal,
     Name(provider): Name,
     asked: Asked,
-) -> Result<Json<wire::Refreshed>, Refused> {
+) -> Result<Json<wire::Refreshed>, Failure> {
     let provider = provider_named(&provider)?;
-    let missing = |name: &str| Refused::invalid(name, "it is missing");
+    let missing = |name: &str| error::invalid(name, "it is missing");
     let source = asked.text("source_id")?.ok_or_else(|| missing("source_id"))?;
     let region = asked.text("region")?.ok_or_else(|| missing("region"))?;
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);

@@ -6,11 +6,10 @@
 
 mod availability;
 mod azure_offering;
-mod body;
 pub mod callback;
 pub mod distributions;
 mod enter;
-mod envelope;
+mod error;
 mod etag;
 mod feature;
 mod identify;
@@ -27,7 +26,6 @@ mod principal;
 mod pubkeys;
 mod query;
 mod ready;
-mod refused;
 pub mod reservations;
 pub mod rights;
 mod router;

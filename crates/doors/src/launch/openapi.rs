@@ -14,9 +14,9 @@ use utoipa::openapi::security::{
 use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder, ServerBuilder};
 
 use super::etag::Document;
-use super::refused::Refused;
 use super::rights::{Needs, RESERVATION, RIGHTS, Right};
 use super::{BASE, router, wire};
+use crate::http::Failure;
 use crate::principal::permission;
 
 const TOKEN: &str = "token";
@@ -79,8 +79,8 @@ pub(crate) async fn launch_json() -> Json<OpenApi> {
         (status = NOT_MODIFIED, description = "The caller has it."),
     )
 )]
-pub(super) async fn openapi_json(headers: HeaderMap) -> Result<Response, Refused> {
-    static WRITTEN: LazyLock<Result<Document, Refused>> =
+pub(super) async fn openapi_json(headers: HeaderMap) -> Result<Response, Failure> {
+    static WRITTEN: LazyLock<Result<Document, Failure>> =
         LazyLock::new(|| Document::new("openapi", &openapi()));
     WRITTEN.clone().map(|document| document.answer(&headers, MAX_AGE))
 }

@@ -6,29 +6,22 @@ use std::sync::LazyLock;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Response};
+use axum::middleware::from_fn_with_state;
+use axum::response::Html;
 use axum::routing::get;
 use utoipa::openapi::path::PathItem;
 
-use super::envelope::Envelope;
+use super::enter::labelled;
 use super::openapi::{openapi, openapi_json};
-use super::{BASE, BuildInfo};
+use super::{BASE, Desk};
 
 /// Each with and without a slash at its end.
-pub(super) fn routes(build: &BuildInfo) -> Router {
-    let build = build.clone();
-    let description = move |request: axum::extract::Request| {
-        let build = build.clone();
-        async move {
-            let envelope = Envelope::of(&request);
-            let answer: Response = openapi_json(request.headers().clone()).await.into_response();
-            envelope.close(answer, &build)
-        }
-    };
+pub(super) fn routes(desk: &Desk) -> Router {
+    let description = get(openapi_json).layer(from_fn_with_state(Desk::clone(desk), labelled));
     let pages = [
         ("/ping", get(|| async { StatusCode::OK })),
         ("/docs", get(|| async { Html(PAGE.as_str()) })),
-        ("/docs/openapi.json", get(description)),
+        ("/docs/openapi.json", description),
     ];
     pages.into_iter().fold(Router::new(), |router, (path, handler)| {
         router.route(path, handler.clone()).route(&format!("{path}/"), handler)

@@ -11,8 +11,9 @@ use tokio::time::timeout;
 use tracing::warn;
 use workflows::launch::rbac::{Permission, Rbac};
 
-use super::refused::Refused;
+use super::error;
 use super::{Counter, LaunchDoor};
+use crate::http::Failure;
 
 const REMEMBERED_MAX: usize = 4096;
 /// There are not even fifty different ones.
@@ -74,7 +75,7 @@ impl Granted {
 }
 
 /// Asks, or remembers. Nobody to ask means what the settings say.
-pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Refused> {
+pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Failure> {
     let LaunchDoor { rbac, header_permissions, permissions_last, .. } = &desk.door;
     let Some(rbac) = rbac else { return Ok(header_permissions.as_slice().into()) };
     let key: [u8; 32] = Sha256::digest(identity_header.trim()).into();
@@ -85,7 +86,7 @@ pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc
     let asked = timeout(desk.hall.settings.request_timeout, rbac.of(identity_header)).await;
     let permissions = asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
         warn!(error, "nobody says what a caller may do");
-        Refused::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
+        error::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
     })?;
     let permissions = distinct(permissions);
     desk.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);

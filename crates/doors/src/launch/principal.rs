@@ -7,8 +7,9 @@ use workflows::launch::identity::CallerIdentity;
 use workflows::launch::params::Requester;
 
 use super::Desk;
-use super::refused::Refused;
+use super::error;
 use super::rights::Verb;
+use crate::http::Failure;
 use crate::principal::{Principal, permission};
 
 #[derive(Debug, Clone)]
@@ -33,8 +34,8 @@ impl TenantPrincipal {
         self.principal.may(resource, verb)
     }
 
-    pub(super) fn must(&self, resource: &str, verb: Verb) -> Result<(), Refused> {
-        if self.may(resource, verb) { Ok(()) } else { Err(Refused::denied(&permission(resource, verb))) }
+    pub(super) fn must(&self, resource: &str, verb: Verb) -> Result<(), Failure> {
+        if self.may(resource, verb) { Ok(()) } else { Err(error::denied(&permission(resource, verb))) }
     }
 
     /// The name in the audit log. A name from a header is unique in its organisation only.
@@ -47,10 +48,10 @@ impl TenantPrincipal {
 }
 
 impl FromRequestParts<Desk> for TenantPrincipal {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
     /// The guard has put it there for every route that needs one.
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<TenantPrincipal, Refused> {
-        parts.extensions.get::<TenantPrincipal>().cloned().ok_or_else(Refused::internal)
+    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<TenantPrincipal, Failure> {
+        parts.extensions.get::<TenantPrincipal>().cloned().ok_or_else(Failure::internal)
     }
 }

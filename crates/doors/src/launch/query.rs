@@ -5,7 +5,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
 use super::Desk;
-use super::refused::Refused;
+use super::error;
+use crate::http::{Failure, Fault};
 
 const TEXT_CHARS_MAX: usize = 512;
 /// Nobody needs more parameters than this, and every one costs memory.
@@ -14,13 +15,13 @@ const PAIRS_MAX: usize = 64;
 pub(super) struct Asked(Vec<(String, String)>);
 
 impl FromRequestParts<Desk> for Asked {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Asked, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Asked, Failure> {
         let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
-        let Query(pairs) = pairs.map_err(|_| Refused::invalid("query", "it cannot be read"))?;
+        let Query(pairs) = pairs.map_err(|_| error::invalid("query", "it cannot be read"))?;
         if pairs.len() > PAIRS_MAX {
-            return Err(Refused::invalid("query", format!("there are more than {PAIRS_MAX} parameters")));
+            return Err(error::invalid("query", format!("there are more than {PAIRS_MAX} parameters")));
         }
         Ok(Asked(pairs))
     }
@@ -28,30 +29,30 @@ impl FromRequestParts<Desk> for Asked {
 
 impl Asked {
     /// An empty value is none.
-    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Refused> {
+    pub(super) fn text(&self, name: &str) -> Result<Option<&str>, Failure> {
         let mut values = self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
         let Some(value) = values.next() else { return Ok(None) };
         if values.next().is_some() {
-            return Err(Refused::invalid(name, "it is given more than once"));
+            return Err(error::invalid(name, "it is given more than once"));
         }
         check(name, value)?;
         Ok(Some(value).filter(|value| !value.is_empty()))
     }
 
-    pub(super) fn switch(&self, name: &str) -> Result<Option<bool>, Refused> {
+    pub(super) fn switch(&self, name: &str) -> Result<Option<bool>, Failure> {
         let Some(text) = self.text(name)? else { return Ok(None) };
         match text {
             "true" | "1" | "yes" => Ok(Some(true)),
             "false" | "0" | "no" => Ok(Some(false)),
-            _ => Err(Refused::invalid(name, "it must be true or false")),
+            _ => Err(error::invalid(name, "it must be true or false")),
         }
     }
 }
 
-fn check(name: &str, value: &str) -> Result<(), Refused> {
+fn check(name: &str, value: &str) -> Result<(), Failure> {
     if value.chars().count() > TEXT_CHARS_MAX || value.chars().any(char::is_control) {
         let rule = format!("it must have at most {TEXT_CHARS_MAX} characters and no control characters");
-        return Err(Refused::invalid(name, rule));
+        return Err(error::invalid(name, rule));
     }
     Ok(())
 }
@@ -60,12 +61,12 @@ fn check(name: &str, value: &str) -> Result<(), Refused> {
 pub(super) struct Name(pub(super) String);
 
 impl FromRequestParts<Desk> for Name {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Name, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Name, Failure> {
         let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
-        let Path(mut pairs) = pairs.map_err(|_| Refused::invalid("path", "it cannot be read"))?;
-        let (name, value) = pairs.pop().ok_or_else(Refused::no_such_path)?;
+        let Path(mut pairs) = pairs.map_err(|_| error::invalid("path", "it cannot be read"))?;
+        let (name, value) = pairs.pop().ok_or(Fault::NoSuchPath)?;
         check(&name, &value)?;
         Ok(Name(value))
     }
@@ -75,13 +76,13 @@ impl FromRequestParts<Desk> for Name {
 pub(super) struct Number(pub(super) i64);
 
 impl FromRequestParts<Desk> for Number {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Number, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Number, Failure> {
         let Name(text) = Name::from_request_parts(parts, desk).await?;
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|number| is_plain && *number > 0);
-        number.map(Number).ok_or_else(|| Refused::invalid("id", "it must be a whole number from 1"))
+        number.map(Number).ok_or_else(|| error::invalid("id", "it must be a whole number from 1"))
     }
 }
 
@@ -102,7 +103,10 @@ mod tests {
         assert_eq!(good.switch("supported").unwrap(), Some(true));
         let long = "x".repeat(TEXT_CHARS_MAX + 1);
         for bad in [vec![("a", "1"), ("a", "2")], vec![("a", "x\n")], vec![("a", long.as_str())]] {
-            assert_eq!(asked(&bad).text("a").unwrap_err().into_inner().field.as_deref(), Some("a"));
+            assert_eq!(
+                asked(&bad).text("a").unwrap_err().into_error(error::fault).field.as_deref(),
+                Some("a")
+            );
         }
         assert!(asked(&[("a", "maybe")]).switch("a").is_err());
     }

@@ -15,9 +15,10 @@ use workflows::launch::rbac::Rbac;
 use workflows::launch::sources_api::SourcesApi;
 
 use super::Desk;
+use super::error;
 use super::principal::TenantPrincipal;
 use super::query::Name;
-use super::refused::Refused;
+use crate::http::Failure;
 
 /// What has not answered within this time does not answer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -75,12 +76,12 @@ impl Probe for ImageBuilder {
     get, path = "/ready", tag = "service", operation_id = "ready",
     responses((status = OK, description = "They can."))
 )]
-pub(super) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Refused> {
+pub(super) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Failure> {
     let limit = LIMIT.min(desk.hall.settings.request_timeout / 2);
     match timeout(limit, desk.hall.engine.is_ready()).await {
         Ok(Ok(())) => Ok(StatusCode::OK),
         Ok(Err(error)) => Err(error.into()),
-        Err(_) => Err(Refused::unavailable("the database is not answering")),
+        Err(_) => Err(error::unavailable("the database is not answering")),
     }
 }
 
@@ -94,17 +95,17 @@ pub(super) async fn ready_service(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, Failure> {
     let rule = "it must be rbac, sources or image_builder";
-    let service = Service::named(&name).ok_or_else(|| Refused::invalid("service", rule))?;
+    let service = Service::named(&name).ok_or_else(|| error::invalid("service", rule))?;
     let Some(probe) = desk.door.probes.get(&service) else {
-        return Err(Refused::unavailable(format!("no {name} is configured")));
+        return Err(error::unavailable(format!("no {name} is configured")));
     };
     let limit = LIMIT.min(desk.hall.settings.request_timeout / 2);
     let asked = timeout(limit, probe.ready(&principal.requester)).await;
     asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
         warn!(error, service = name, "a service that launches need is not ready");
-        Refused::unavailable(format!("{name} is not answering"))
+        error::unavailable(format!("{name} is not answering"))
     })?;
     Ok(StatusCode::OK)
 }

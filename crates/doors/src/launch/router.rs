@@ -1,29 +1,23 @@
 //! The routes of this door, below its base path.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
-use tower_http::catch_panic::CatchPanicLayer;
-use tracing::error;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use utoipa_axum::routes;
 
-use super::refused::Refused;
 use super::{
     BASE, Counter, Desk, availability, azure_offering, callback, distributions, enter, feature, identify,
     images, instance_types, inventory, launches, openapi, pages, permissions, pubkeys, ready, reservations,
     sources,
 };
 use crate::hall::Shared;
+use crate::http;
 
 /// `None` where nobody offers launches.
 pub(crate) fn router(hall: &Shared) -> Option<Router> {
     let door = hall.launch.clone()?;
-    let (limit, pages) = (door.body_limit_bytes, pages::routes(&door.build));
     let desk = Arc::new(Counter {
         hall: Shared::clone(hall),
         door,
@@ -31,13 +25,9 @@ pub(crate) fn router(hall: &Shared) -> Option<Router> {
         peers: identify::Peers::default(),
     });
     let (routes, _) = routes().split_for_parts();
-    let routes = routes
-        .fallback(|| async { Refused::no_such_path() })
-        .layer(DefaultBodyLimit::max(limit))
-        .layer(CatchPanicLayer::custom(broken))
-        .layer(from_fn_with_state(Arc::clone(&desk), enter::enter))
-        .with_state(desk);
-    Some(Router::new().nest(BASE, routes).merge(pages))
+    let routes = http::serve(routes.fallback(http::no_such_path), Arc::clone(&desk))
+        .layer(from_fn_with_state(Arc::clone(&desk), enter::labelled));
+    Some(Router::new().nest(BASE, routes).merge(pages::routes(&desk)))
 }
 
 pub(super) fn routes() -> OpenApiRouter<Desk> {
@@ -96,13 +86,4 @@ fn with_and_without_slash(
     let with_slash: Vec<String> = paths.paths.keys().map(|path| format!("{path}/")).collect();
     let router = with_slash.iter().fold(router, |router, path| router.route(path, methods.clone()));
     router.routes((schemas, paths, methods))
-}
-
-/// What a panic says is for the log alone.
-#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over like this")]
-fn broken(panic: Box<dyn Any + Send + 'static>) -> Response {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    error!(panic = text, "a handler panicked");
-    Refused::internal().into_response()
 }

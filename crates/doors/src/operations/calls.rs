@@ -6,8 +6,8 @@ use engine::{StepInfo, StepResult};
 
 use super::plan::find;
 use crate::hall::Shared;
+use crate::http::Failure;
 use crate::metrics::Meter;
-use crate::problem::Problem;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -27,7 +27,7 @@ pub(crate) async fn get_workflow_calls(
     State(hall): State<Shared>,
     Name(name): Name,
     query: Query,
-) -> Result<Json<wire::WorkflowCalls>, Problem> {
+) -> Result<Json<wire::WorkflowCalls>, Failure> {
     query.finish()?;
     let info = find(&hall, &name)?;
     let steps = info.steps.iter().map(|step| calls(&hall.meter, info.workflow, step)).collect();

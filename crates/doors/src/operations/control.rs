@@ -9,10 +9,11 @@ use engine::{OperationId, Verb};
 
 use super::inspect;
 use crate::audit::about;
-use crate::body::MaybeJson;
+use crate::error;
 use crate::hall::{Hall, Shared};
+use crate::http::Failure;
+use crate::http::body::MaybeJson;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Id;
 use crate::wire;
 
@@ -47,7 +48,7 @@ pub(crate) async fn cancel(
     Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     ask(&hall, id, Verb::Cancel, &caller, control).await
 }
 
@@ -63,7 +64,7 @@ pub(crate) async fn pause(
     Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     ask(&hall, id, Verb::Pause, &caller, control).await
 }
 
@@ -79,7 +80,7 @@ pub(crate) async fn resume(
     Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     ask(&hall, id, Verb::Resume, &caller, control).await
 }
 
@@ -97,7 +98,7 @@ pub(crate) async fn retry(
     Extension(caller): Extension<Principal>,
     Id(id): Id,
     MaybeJson(control): MaybeJson<wire::Control>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     ask(&hall, id, Verb::Retry, &caller, control).await
 }
 
@@ -107,14 +108,14 @@ async fn ask(
     verb: Verb,
     caller: &Principal,
     control: Option<wire::Control>,
-) -> Result<impl IntoResponse + use<>, Problem> {
+) -> Result<impl IntoResponse + use<>, Failure> {
     let reason = control.and_then(|control| control.reason).unwrap_or_default();
     if reason.chars().count() > REASON_CHARS_MAX || reason.chars().any(char::is_control) {
         let rule = format!("reason: at most {REASON_CHARS_MAX} characters, and no control characters");
-        return Err(Problem::new(Code::InvalidBody, rule).with("field", "reason"));
+        return Err(Failure::new(Code::InvalidBody, rule).with("field", "reason"));
     }
     let asked = hall.engine.ask(id, verb, &caller.name, &reason).await;
-    asked.map_err(|error| Problem::ask(error, id))?;
+    asked.map_err(|error| error::ask(error, id))?;
     let operation = wire::Operation::from(inspect(hall, id).await?.shown.summary);
     Ok((StatusCode::ACCEPTED, about(&id), Json(operation)))
 }

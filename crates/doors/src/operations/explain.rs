@@ -8,7 +8,7 @@ use engine::{Body, OperationId, Phase, Verb};
 use super::explanation::{Known, PausedBy, explain};
 use super::inspect;
 use crate::hall::{Hall, Shared};
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Id, Query};
 use crate::wire;
 
@@ -34,7 +34,7 @@ pub(crate) async fn explain_operation(
     State(hall): State<Shared>,
     Id(id): Id,
     query: Query,
-) -> Result<Json<wire::Explanation>, Problem> {
+) -> Result<Json<wire::Explanation>, Failure> {
     query.finish()?;
     let inspection = inspect(&hall, id).await?;
     let summary = &inspection.shown.summary;

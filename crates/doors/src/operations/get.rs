@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::inspect;
 use super::progress::{cause, left_over, steps};
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Id, Query};
 use crate::tokens::digest;
 use crate::wire;
@@ -36,7 +36,7 @@ pub(crate) async fn get_operation(
     Id(id): Id,
     query: Query,
     headers: HeaderMap,
-) -> Result<Response, Problem> {
+) -> Result<Response, Failure> {
     query.finish()?;
     let inspection = inspect(&hall, id).await?;
     let plan = hall.engine.workflow(&inspection.shown.summary.workflow);
@@ -71,8 +71,8 @@ fn detail(inspection: Inspection, plan: Option<&WorkflowInfo>) -> wire::Operatio
 }
 
 /// Made of the whole answer, so that it changes exactly when the answer does.
-fn tag(detail: &wire::OperationDetail) -> Result<String, Problem> {
-    let text = serde_json::to_string(detail).map_err(|_| Problem::internal())?;
+fn tag(detail: &wire::OperationDetail) -> Result<String, Failure> {
+    let text = serde_json::to_string(detail).map_err(|_| Failure::internal())?;
     Ok(format!("\"{}\"", &digest(&text)[..32]))
 }
 

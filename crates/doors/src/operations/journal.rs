@@ -5,7 +5,7 @@ use axum::extract::State;
 
 use super::inspect;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Id, Query};
 use crate::wire;
 
@@ -26,7 +26,7 @@ pub(crate) async fn get_journal(
     State(hall): State<Shared>,
     Id(id): Id,
     mut query: Query,
-) -> Result<Json<wire::JournalPage>, Problem> {
+) -> Result<Json<wire::JournalPage>, Failure> {
     let after = query.number("after", 0..=u32::MAX)?.unwrap_or(0);
     let limit = usize::from(query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT));
     query.finish()?;

@@ -5,8 +5,8 @@ use axum::extract::State;
 use engine::{OperationId, Phase, store};
 
 use crate::hall::Shared;
+use crate::http::Failure;
 use crate::paging::{cursor_after, parse_cursor};
-use crate::problem::Problem;
 use crate::query::{Query, not_allowed};
 use crate::wire;
 
@@ -22,7 +22,7 @@ const LIMIT_MAX: u16 = 200;
 pub(crate) async fn list_operations(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::OperationPage>, Problem> {
+) -> Result<Json<wire::OperationPage>, Failure> {
     let mut wanted = parse(query)?;
     let limit = wanted.limit;
     // One more than asked for tells whether there is a next page.
@@ -35,7 +35,7 @@ pub(crate) async fn list_operations(
     Ok(Json(wire::OperationPage { items, next }))
 }
 
-fn parse(mut query: Query) -> Result<store::Query, Problem> {
+fn parse(mut query: Query) -> Result<store::Query, Failure> {
     let workflow = query.text("workflow")?;
     let phases = phases(&query.all("phase"))?;
     let tenant = query.text("tenant")?;
@@ -49,12 +49,12 @@ fn parse(mut query: Query) -> Result<store::Query, Problem> {
     Ok(store::Query { workflow, phases, tenant, resource, before, from, limit: usize::from(limit) })
 }
 
-fn phases(values: &[String]) -> Result<Vec<Phase>, Problem> {
+fn phases(values: &[String]) -> Result<Vec<Phase>, Failure> {
     let names = values.iter().flat_map(|value| value.split(','));
     let known = Phase::ALL.map(Phase::as_str).join(", ");
     let parse =
         |name: &str| name.trim().parse().map_err(|_| not_allowed("phase", name, &format!("one of {known}")));
-    let mut phases = names.map(parse).collect::<Result<Vec<Phase>, Problem>>()?;
+    let mut phases = names.map(parse).collect::<Result<Vec<Phase>, Failure>>()?;
     phases.sort_unstable();
     phases.dedup();
     Ok(phases)
@@ -68,7 +68,7 @@ mod tests {
     fn phases_come_in_lists_or_one_by_one_and_a_wrong_one_is_refused_with_the_right_ones() {
         let values = ["stuck,running".to_owned(), "running".to_owned()];
         assert_eq!(phases(&values).unwrap(), [Phase::Running, Phase::Stuck]);
-        let problem = phases(&["done".to_owned()]).unwrap_err().to_wire(None);
+        let problem = phases(&["done".to_owned()]).unwrap_err().into_error(crate::error::fault);
         assert!(problem.detail.contains("succeeded"), "{}", problem.detail);
         assert!(phases(&["running,".to_owned()]).is_err());
     }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use engine::WorkflowInfo;
 
 use crate::hall::{Hall, Shared};
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -18,7 +18,7 @@ use crate::wire;
 pub(crate) async fn list_workflows(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::WorkflowList>, Problem> {
+) -> Result<Json<wire::WorkflowList>, Failure> {
     query.finish()?;
     let items = hall.engine.workflows().into_iter().map(wire::Workflow::from).collect();
     Ok(Json(wire::WorkflowList { items }))
@@ -38,16 +38,16 @@ pub(crate) async fn get_workflow(
     State(hall): State<Shared>,
     Name(name): Name,
     query: Query,
-) -> Result<Json<wire::Workflow>, Problem> {
+) -> Result<Json<wire::Workflow>, Failure> {
     query.finish()?;
     Ok(Json(find(&hall, &name)?.into()))
 }
 
 /// The workflow with this name, which must be there.
-pub(super) fn find(hall: &Hall, name: &str) -> Result<WorkflowInfo, Problem> {
+pub(super) fn find(hall: &Hall, name: &str) -> Result<WorkflowInfo, Failure> {
     hall.engine.workflow(name).ok_or_else(|| {
         let known: Vec<&str> = hall.engine.workflows().into_iter().map(|info| info.workflow).collect();
         let detail = format!("there is no workflow {name:?}; known are {}", known.join(", "));
-        Problem::new(Code::WorkflowNotFound, detail)
+        Failure::new(Code::WorkflowNotFound, detail)
     })
 }

@@ -7,9 +7,10 @@ use axum::response::IntoResponse;
 use serde_json::Value;
 
 use crate::audit::about;
-use crate::body::AnyJson;
+use crate::error;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
+use crate::http::body::AnyJson;
 use crate::query::Name;
 use crate::wire;
 
@@ -33,7 +34,7 @@ pub(crate) async fn signal(
     State(hall): State<Shared>,
     Name(key): Name,
     AnyJson(payload): AnyJson<PAYLOAD_BYTES_MAX>,
-) -> Result<impl IntoResponse, Problem> {
-    let woke = hall.engine.signal(&key, payload.unwrap_or(Value::Null)).await?;
+) -> Result<impl IntoResponse, Failure> {
+    let woke = hall.engine.signal(&key, payload.unwrap_or(Value::Null)).await.map_err(error::submit)?;
     Ok((StatusCode::ACCEPTED, about(&key), Json(wire::Signalled { woke })))
 }

@@ -14,8 +14,9 @@ use tracing::warn;
 
 use super::inspect;
 use super::watchers::Watch;
+use crate::error;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Id, Query, not_allowed};
 use crate::wire;
 
@@ -54,12 +55,12 @@ pub(crate) async fn stream_events(
     Id(id): Id,
     mut query: Query,
     headers: HeaderMap,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let after = query.number("after", 0..=u32::MAX)?;
     query.finish()?;
     let after = last_event_id(&headers)?.or(after).unwrap_or(0);
     // The seat comes first: whatever happens after we looked rings the bell.
-    let watch = hall.watchers.watch(id).ok_or_else(Problem::too_many_streams)?;
+    let watch = hall.watchers.watch(id).ok_or_else(error::too_many_streams)?;
     let phase = inspect(&hall, id).await?.shown.summary.phase;
     let closes_at = hall.engine.now().plus(LIFE);
     let news = News { hall, id, after, ready: VecDeque::new(), phase, watch, closes_at, quiet: 0 };
@@ -67,7 +68,7 @@ pub(crate) async fn stream_events(
     Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
 }
 
-fn last_event_id(headers: &HeaderMap) -> Result<Option<u32>, Problem> {
+fn last_event_id(headers: &HeaderMap) -> Result<Option<u32>, Failure> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
     let refused = || not_allowed("Last-Event-ID", text, "the number of an event");

@@ -11,10 +11,11 @@ use engine::{Command, OperationId};
 use tracing::warn;
 
 use crate::audit::about;
-use crate::body::JsonBody;
+use crate::error;
 use crate::hall::{Hall, Shared};
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::wire;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -47,7 +48,7 @@ pub(crate) async fn submit(
     Extension(caller): Extension<Principal>,
     headers: HeaderMap,
     JsonBody(asked): JsonBody<wire::Submit>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let command = Command {
         workflow: asked.workflow,
         tenant: asked.tenant,
@@ -58,7 +59,7 @@ pub(crate) async fn submit(
         queue: asked.queue,
     };
     let mut accepted = newly_accepted(&hall, &command);
-    let engine::Accepted { id, repeated } = hall.engine.submit(command).await?;
+    let engine::Accepted { id, repeated } = hall.engine.submit(command).await.map_err(error::submit)?;
     match hall.engine.inspect(id).await {
         Ok(Some(inspection)) => accepted = inspection.shown.summary.into(),
         // It is accepted and durable: who hears anything else sends it again. So we answer what we know.
@@ -67,7 +68,7 @@ pub(crate) async fn submit(
             accepted.id = id.0;
         }
     }
-    let location = HeaderValue::from_str(&path_of(id)).map_err(|_| Problem::internal())?;
+    let location = HeaderValue::from_str(&path_of(id)).map_err(|_| Failure::internal())?;
     let mut headers = HeaderMap::from_iter([(LOCATION, location)]);
     let status = if repeated {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
@@ -103,7 +104,7 @@ fn newly_accepted(hall: &Hall, command: &Command) -> wire::Operation {
     }
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let key = value.to_str().ok().filter(|key| (1..=KEY_CHARS_MAX).contains(&key.len()));
@@ -111,5 +112,5 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
         return Ok(Some(key.to_owned()));
     }
     let rule = format!("it must be there once, with 1 to {KEY_CHARS_MAX} visible ASCII characters");
-    Err(Problem::parameter("Idempotency-Key", rule))
+    Err(error::parameter("Idempotency-Key", rule))
 }

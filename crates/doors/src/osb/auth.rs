@@ -8,9 +8,10 @@ use engine::secret::{ExposeSecret, SecretString};
 use subtle::ConstantTimeEq;
 use tracing::{info, warn};
 
-use super::error::Refusal;
+use super::error;
 use crate::auth::{Denied, principal_of};
 use crate::hall::Hall;
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// A header that is longer holds no credentials of ours, and an identity provider's tokens are shorter too.
@@ -24,23 +25,23 @@ struct Credentials {
 }
 
 /// Answers who it is. What they may do is another question.
-pub(super) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Refusal> {
+pub(super) async fn authenticate(hall: &Hall, headers: &HeaderMap) -> Result<Principal, Failure> {
     let Some(credentials) = presented(headers) else {
         info!("somebody without readable credentials was turned away");
-        return Err(Refusal::unauthenticated());
+        return Err(error::unauthenticated());
     };
     let token = credentials.token.expose_secret();
     let caller = principal_of(hall, token).await.map_err(|denied| match denied {
         Denied::Refused(why) => {
             info!(user = shown(credentials.user.as_deref()), why, "bad credentials were turned away");
-            Refusal::unauthenticated()
+            error::unauthenticated()
         }
         Denied::Unavailable(error) => error.into(),
     })?;
     let is_named = credentials.user.as_ref();
     if is_named.is_some_and(|user| !bool::from(user.as_bytes().ct_eq(caller.name.as_bytes()))) {
         warn!(user = shown(credentials.user.as_deref()), "a token was used under a name that is not its own");
-        return Err(Refusal::unauthenticated());
+        return Err(error::unauthenticated());
     }
     Ok(caller)
 }

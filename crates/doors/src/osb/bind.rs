@@ -17,13 +17,14 @@ use workflows::runtime::{BIND, Binding, Instance, Status, seal_json};
 
 use super::body::Fields;
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::identity::WantedBinding;
 use super::place::{Hints, Place};
 use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
 use super::{Broker, Desk, checks, record, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 const SECONDS_DEFAULT: u64 = 600;
@@ -78,7 +79,7 @@ pub(super) async fn bind(
     hints: Hints,
     Extension(caller): Extension<Principal>,
     Extension(fields): Extension<Fields>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let asked = Asked::read(&broker, &place, &caller, &fields).await?;
     let plan = broker.plan(asked.offer())?;
     checks::schema(plan, Purpose::Bind, &asked.parameters)?;
@@ -94,11 +95,11 @@ pub(super) async fn bind(
             Some(Found::Making(id, is_ours)) => return at_once(&broker, &asked, id, is_ours).await,
         }
     }
-    Err(Refusal::busy())
+    Err(error::busy())
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, asked: &Asked<'_>) -> Result<Option<Found>, Refusal> {
+async fn attempt(broker: &Broker, asked: &Asked<'_>) -> Result<Option<Found>, Failure> {
     let Place { instance, binding, .. } = asked.place;
     let owner = broker.instance(asked.caller, instance).await?;
     let allowed = decide(owner.as_ref().map(|owner| owner.status), Call::Bind);
@@ -126,20 +127,20 @@ async fn make(
     asked: &Asked<'_>,
     owner: &Known<Instance>,
     allowed: Decision,
-) -> Result<Option<Found>, Refusal> {
+) -> Result<Option<Found>, Failure> {
     let instance = &owner.record;
     if (&instance.service_id, &instance.plan_id) != (&asked.service, &asked.plan) {
-        return Err(Refusal::bad("plan_id: is not the plan of the service instance"));
+        return Err(error::bad("plan_id: is not the plan of the service instance"));
     }
     let plan = broker.plan(asked.offer())?;
     if !plan.bindable {
-        return Err(Refusal::not_bindable());
+        return Err(error::not_bindable());
     }
     if allowed != Decision::Start {
         return Err(allowed.refusal("service instance"));
     }
     let Some(runtime) = &instance.runtime_id else {
-        return Err(Refusal::unprocessable("this service instance has no cluster to bind to"));
+        return Err(error::unprocessable("this service instance has no cluster to bind to"));
     };
     broker.has_room(plan, instance).await?;
     let name = asked.name();
@@ -175,7 +176,7 @@ async fn at_once(
     asked: &Asked<'_>,
     operation: OperationId,
     is_ours: bool,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     broker.wait_for(&asked.name(), operation).await?;
     let known = broker.binding(asked.caller, &asked.place.instance, &asked.place.binding).await?;
     let Some(known) = known else { return Err(broken("a binding has disappeared")) };
@@ -186,12 +187,12 @@ async fn at_once(
         }
         Status::ProvisionFailed => Err(failed(broker, known).await?),
         // Somebody took it back while it was made.
-        _ => Err(Refusal::busy()),
+        _ => Err(error::busy()),
     }
 }
 
 /// What was made has been taken back, so the record can go too: nobody would ever ask for that.
-async fn failed(broker: &Broker, known: Known<Binding>) -> Result<Refusal, Refusal> {
+async fn failed(broker: &Broker, known: Known<Binding>) -> Result<Failure, Failure> {
     let progress = broker.newest(&known.row).await?;
     let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
     let expect = known.expect();
@@ -204,7 +205,7 @@ async fn failed(broker: &Broker, known: Known<Binding>) -> Result<Refusal, Refus
             warn!(%error, "a failed binding was not marked as gone");
         }
     }
-    Ok(Refusal::unprocessable(format!("the credentials could not be made: {cause}")))
+    Ok(error::unprocessable(format!("the credentials could not be made: {cause}")))
 }
 
 impl<'a> Asked<'a> {
@@ -213,7 +214,7 @@ impl<'a> Asked<'a> {
         place: &'a Place,
         caller: &'a Principal,
         fields: &Fields,
-    ) -> Result<Asked<'a>, Refusal> {
+    ) -> Result<Asked<'a>, Failure> {
         let predecessor = fields.maybe_text("predecessor_binding_id")?;
         let required = |name| match predecessor {
             Some(_) => fields.maybe_text(name),
@@ -256,10 +257,10 @@ impl Broker {
         caller: &Principal,
         instance: &str,
         id: &str,
-    ) -> Result<(Binding, Map<String, Value>), Refusal> {
+    ) -> Result<(Binding, Map<String, Value>), Failure> {
         let known = self.binding(caller, instance, id).await?;
         let Some(known) = known.filter(|known| known.status == Status::Ready) else {
-            return Err(Refusal::not_found("predecessor_binding_id: there is no such service binding"));
+            return Err(error::not_found("predecessor_binding_id: there is no such service binding"));
         };
         let parameters = self.parameters(&known)?;
         Ok((known.record, parameters))

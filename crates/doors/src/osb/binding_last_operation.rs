@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::response::Response;
 
 use super::decide::{Call, decide};
-use super::error::Refusal;
 use super::place::{Hints, Place};
 use super::{Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// How the last operation on a binding stands.
@@ -26,7 +26,7 @@ pub(super) async fn binding_last_operation(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let known = broker.binding(&caller, &place.instance, &place.binding).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
     let Some(known) = known else { return Err(decision.refusal("service binding")) };

@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
-use axum::extract::FromRequest;
 use axum::extract::Request;
-use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
-use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::error::Refusal;
-use crate::slow_body::is_slow_body;
+use super::error;
+use crate::http::body::check_type;
+use crate::http::{self, Failure, Fault};
 
 /// No schema goes this deep, and whoever reads the value later may not stand it.
 const DEPTH_MAX: usize = 64;
@@ -23,43 +21,27 @@ const OBJECT_BYTES_MAX: usize = 64 * 1024;
 #[derive(Clone)]
 pub(super) struct Fields(Arc<Map<String, Value>>);
 
-/// Reads the body of a request. A layer around it limits how much is read.
-pub(super) async fn read(request: Request, limit: usize) -> Result<Fields, Refusal> {
-    let is_json = check_type(request.headers());
-    let bytes = Bytes::from_request(request, &()).await.map_err(|rejection| match rejection {
-        BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-            Refusal::too_large(limit)
-        }
-        rejection if is_slow_body(&rejection) => Refusal::slow_body(),
-        _ => Refusal::bad("the body could not be read to its end"),
-    })?;
+/// Reads the body of a request. A missing type is taken for JSON, as many clients send none.
+pub(super) async fn read(request: Request, limit: usize) -> Result<Fields, Failure> {
+    let is_json = if is_untyped(request.headers()) { Ok(()) } else { check_type(request.headers()) };
+    let bytes = http::body::read(request, limit).await?;
     is_json?;
     parse(&bytes)
 }
 
-/// A missing type is taken for JSON, as many clients send none.
-fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
-    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
-    let essence = value.to_str().unwrap_or("?").split(';').next().unwrap_or_default();
-    let essence = essence.trim().to_ascii_lowercase();
-    let is_json =
-        essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"));
-    if is_json || essence.is_empty() {
-        return Ok(());
-    }
-    Err(Refusal::bad("Content-Type: must be application/json"))
+fn is_untyped(headers: &HeaderMap) -> bool {
+    let essence = |value: &HeaderValue| value.to_str().ok()?.split(';').next().map(str::trim).map(str::len);
+    headers.get(CONTENT_TYPE).is_none_or(|value| essence(value) == Some(0))
 }
 
-fn parse(bytes: &[u8]) -> Result<Fields, Refusal> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        Refusal::bad(format!("the body is not JSON; see line {} column {}", error.line(), error.column()))
-    })?;
+fn parse(bytes: &[u8]) -> Result<Fields, Failure> {
+    let value: Value = http::body::parse(bytes)?;
     if depth(&value) > DEPTH_MAX {
-        return Err(Refusal::bad(format!("the body is nested more than {DEPTH_MAX} levels deep")));
+        return Err(error::bad(format!("the body is nested more than {DEPTH_MAX} levels deep")));
     }
     match value {
         Value::Object(fields) => Ok(Fields(Arc::new(fields))),
-        _ => Err(Refusal::bad("the body must be a JSON object")),
+        _ => Err(Fault::NotAnObject.into()),
     }
 }
 
@@ -74,45 +56,45 @@ fn depth(value: &Value) -> usize {
 
 impl Fields {
     /// A text that must be there.
-    pub(super) fn text(&self, name: &str) -> Result<&str, Refusal> {
-        self.maybe_text(name)?.ok_or_else(|| Refusal::bad(format!("{name}: is missing")))
+    pub(super) fn text(&self, name: &str) -> Result<&str, Failure> {
+        self.maybe_text(name)?.ok_or_else(|| error::bad(format!("{name}: is missing")))
     }
 
-    pub(super) fn maybe_text(&self, name: &str) -> Result<Option<&str>, Refusal> {
+    pub(super) fn maybe_text(&self, name: &str) -> Result<Option<&str>, Failure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => check_text(name, text).map(|()| Some(text.as_str())),
-            Some(_) => Err(Refusal::bad(format!("{name}: must be a string"))),
+            Some(_) => Err(error::bad(format!("{name}: must be a string"))),
         }
     }
 
-    pub(super) fn object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Refusal> {
+    pub(super) fn object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Failure> {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Object(members)) => Ok(Some(members)),
-            Some(_) => Err(Refusal::bad(format!("{name}: must be an object"))),
+            Some(_) => Err(error::bad(format!("{name}: must be an object"))),
         }
     }
 
     /// An object that is kept, so its size counts.
-    pub(super) fn small_object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Refusal> {
+    pub(super) fn small_object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Failure> {
         let object = self.object(name)?;
         let is_large = object.is_some_and(|object| {
             serde_json::to_string(object).is_ok_and(|text| text.len() > OBJECT_BYTES_MAX)
         });
         if is_large {
-            return Err(Refusal::bad(format!("{name}: has more than {OBJECT_BYTES_MAX} bytes")));
+            return Err(error::bad(format!("{name}: has more than {OBJECT_BYTES_MAX} bytes")));
         }
         Ok(object)
     }
 
     /// The version in `maintenance_info`. Clients send an empty object where they mean none.
-    pub(super) fn maintenance_version(&self) -> Result<Option<&str>, Refusal> {
+    pub(super) fn maintenance_version(&self) -> Result<Option<&str>, Failure> {
         let Some(info) = self.object("maintenance_info")? else { return Ok(None) };
         match info.get("version") {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(version)) => Ok(Some(version.as_str()).filter(|version| !version.is_empty())),
-            Some(_) => Err(Refusal::bad("maintenance_info.version: must be a string")),
+            Some(_) => Err(error::bad("maintenance_info.version: must be a string")),
         }
     }
 }
@@ -121,24 +103,24 @@ impl Fields {
 pub(super) fn context_text<'a>(
     context: &'a Map<String, Value>,
     name: &str,
-) -> Result<Option<&'a str>, Refusal> {
+) -> Result<Option<&'a str>, Failure> {
     let field = format!("context.{name}");
     match context.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(Value::String(text)) => check_text(&field, text).map(|()| Some(text.as_str())),
-        Some(_) => Err(Refusal::bad(format!("{field}: must be a string"))),
+        Some(_) => Err(error::bad(format!("{field}: must be a string"))),
     }
 }
 
 /// Text that may go into a database and into a log.
-fn check_text(name: &str, text: &str) -> Result<(), Refusal> {
+fn check_text(name: &str, text: &str) -> Result<(), Failure> {
     let length = text.chars().count();
     if (1..=TEXT_CHARS_MAX).contains(&length) && !text.chars().any(char::is_control) {
         return Ok(());
     }
     let rule = format!("must have 1 to {TEXT_CHARS_MAX} characters and no control characters");
-    Err(Refusal::bad(format!("{name}: {rule}")))
+    Err(error::bad(format!("{name}: {rule}")))
 }
 
 #[cfg(test)]
@@ -200,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_body_is_json_or_says_nothing_about_itself() {
-        let of =
-            |kind: &str| check_type(&HeaderMap::from_iter([(CONTENT_TYPE, kind.parse().unwrap())])).is_ok();
-        assert!(check_type(&HeaderMap::new()).is_ok());
+        let is_json = |headers: HeaderMap| is_untyped(&headers) || check_type(&headers).is_ok();
+        let of = |kind: &str| is_json(HeaderMap::from_iter([(CONTENT_TYPE, kind.parse().unwrap())]));
+        assert!(is_json(HeaderMap::new()) && of(" ; charset=utf-8"));
         assert!(
             of("application/json") && of("Application/JSON; charset=utf-8") && of("application/vnd.a+json")
         );

@@ -5,7 +5,8 @@ use workflows::runtime::catalog::{Catalog, Plan, Purpose};
 use workflows::runtime::{Instance, Status};
 
 use super::checks;
-use super::error::Refusal;
+use super::error;
+use crate::http::Failure;
 
 type Object = Map<String, Value>;
 
@@ -50,7 +51,7 @@ pub(super) struct Update {
     pub(super) maintenance: Option<String>,
 }
 
-pub(super) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) -> Result<Change, Refusal> {
+pub(super) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) -> Result<Change, Failure> {
     let Present { record, status, plan, .. } = present;
     let laid_over = |new: &Option<Object>, old: &Object| {
         let merged = merge(old, new.as_ref()?);
@@ -69,7 +70,7 @@ pub(super) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) 
     let is_work = update.plan.is_some() || update.parameters.is_some() || update.maintenance.is_some();
     if is_work {
         if turn.is_some() {
-            return Err(Refusal::unprocessable("context.active: change it alone, without anything else"));
+            return Err(error::unprocessable("context.active: change it alone, without anything else"));
         }
         check(&update, present, catalog)?;
         return Ok(Change::Update(update));
@@ -90,8 +91,8 @@ fn merge(old: &Object, new: &Object) -> Object {
     merged
 }
 
-fn expired() -> Refusal {
-    Refusal::unprocessable("the time of this service instance is over; it can only be deleted")
+fn expired() -> Failure {
+    error::unprocessable("the time of this service instance is over; it can only be deleted")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,11 +102,11 @@ enum Turn {
 }
 
 /// Whether the platform turns the instance off or on. Plans whose time never ends do not know that.
-fn turn(asked: &Asked, plan: &Plan, status: Status) -> Result<Option<Turn>, Refusal> {
+fn turn(asked: &Asked, plan: &Plan, status: Status) -> Result<Option<Turn>, Failure> {
     let active = match asked.context.as_ref().and_then(|context| context.get("active")) {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::Bool(active)) => *active,
-        Some(_) => return Err(Refusal::bad("context.active: must be true or false")),
+        Some(_) => return Err(error::bad("context.active: must be true or false")),
     };
     if plan.expires_after_days.is_none() {
         return Ok(None);
@@ -113,7 +114,7 @@ fn turn(asked: &Asked, plan: &Plan, status: Status) -> Result<Option<Turn>, Refu
     match (active, status) {
         (true, Status::SuspendFailed) => {
             let text = "the suspension of this service instance has failed; suspend it again, or delete it";
-            Err(Refusal::unprocessable(text))
+            Err(error::unprocessable(text))
         }
         (true, Status::Suspended | Status::Resuming | Status::ResumeFailed) => Ok(Some(Turn::On)),
         (false, Status::Suspended) | (true, _) => Ok(None),
@@ -121,12 +122,12 @@ fn turn(asked: &Asked, plan: &Plan, status: Status) -> Result<Option<Turn>, Refu
     }
 }
 
-fn check(update: &Update, present: &Present<'_>, catalog: &Catalog) -> Result<(), Refusal> {
+fn check(update: &Update, present: &Present<'_>, catalog: &Catalog) -> Result<(), Failure> {
     if present.record.expired_at.is_some() {
         return Err(expired());
     }
     if !matches!(present.status, Status::Ready | Status::UpdateFailed | Status::Updating) {
-        return Err(Refusal::unprocessable("this service instance is suspended; activate it first"));
+        return Err(error::unprocessable("this service instance is suspended; activate it first"));
     }
     let parameters = update.parameters.as_ref().unwrap_or(&present.parameters);
     let Some(id) = &update.plan else {
@@ -134,7 +135,7 @@ fn check(update: &Update, present: &Present<'_>, catalog: &Catalog) -> Result<()
     };
     let wanted = catalog.plan(id).filter(|plan| present.plan.changes_to.contains(&plan.name));
     let Some(plan) = wanted else {
-        return Err(Refusal::unprocessable("plan_id: an instance of its plan cannot change to this one"));
+        return Err(error::unprocessable("plan_id: an instance of its plan cannot change to this one"));
     };
     checks::schema(plan, Purpose::Create, parameters)?;
     checks::meaning(plan, parameters).map(drop)

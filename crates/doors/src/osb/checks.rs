@@ -5,54 +5,55 @@ use workflows::runtime::Parameters;
 use workflows::runtime::catalog::{Plan, Purpose};
 
 use super::Broker;
-use super::error::Refusal;
+use super::error;
 use super::place::Hints;
 use super::record::Offer;
+use crate::http::Failure;
 
 impl Broker {
     /// The plan that a request means.
-    pub(super) fn plan(&self, offer: Offer<'_>) -> Result<&Plan, Refusal> {
+    pub(super) fn plan(&self, offer: Offer<'_>) -> Result<&Plan, Failure> {
         self.service(offer.service)?;
-        self.catalog.plan(offer.plan).ok_or_else(|| Refusal::bad("plan_id: the catalog has no such plan"))
+        self.catalog.plan(offer.plan).ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
     }
 
-    pub(super) fn service(&self, id: &str) -> Result<(), Refusal> {
+    pub(super) fn service(&self, id: &str) -> Result<(), Failure> {
         if self.catalog.service.id == id {
             return Ok(());
         }
-        Err(Refusal::bad("service_id: the catalog has no such service"))
+        Err(error::bad("service_id: the catalog has no such service"))
     }
 
     /// Whether the platform can wait. The broker whose place this takes never asked.
-    pub(super) fn can_wait(&self, hints: &Hints) -> Result<(), Refusal> {
+    pub(super) fn can_wait(&self, hints: &Hints) -> Result<(), Failure> {
         if hints.accepts_incomplete || self.settings().compat_keb {
             return Ok(());
         }
-        Err(Refusal::async_required())
+        Err(error::async_required())
     }
 }
 
 /// Whether the version that the platform knows is the one that the plan has.
-pub(super) fn maintenance(plan: &Plan, version: Option<&str>) -> Result<(), Refusal> {
+pub(super) fn maintenance(plan: &Plan, version: Option<&str>) -> Result<(), Failure> {
     match (version, &plan.maintenance) {
         (None, _) => Ok(()),
         (Some(version), Some(maintenance)) if maintenance.version == version => Ok(()),
-        (Some(_), Some(_)) => Err(Refusal::maintenance(
+        (Some(_), Some(_)) => Err(error::maintenance(
             "maintenance_info.version: the plan has another one by now; read the catalog again",
         )),
         (Some(_), None) => {
-            Err(Refusal::maintenance("maintenance_info: this plan has none; read the catalog again"))
+            Err(error::maintenance("maintenance_info: this plan has none; read the catalog again"))
         }
     }
 }
 
-pub(super) fn schema(plan: &Plan, purpose: Purpose, parameters: &Map<String, Value>) -> Result<(), Refusal> {
-    plan.validate(purpose, &Value::Object(parameters.clone())).map_err(Refusal::bad)
+pub(super) fn schema(plan: &Plan, purpose: Purpose, parameters: &Map<String, Value>) -> Result<(), Failure> {
+    plan.validate(purpose, &Value::Object(parameters.clone())).map_err(error::bad)
 }
 
 /// What all parameters of an instance mean together.
-pub(super) fn meaning(plan: &Plan, parameters: &Map<String, Value>) -> Result<Parameters, Refusal> {
-    let read = Parameters::read(parameters).map_err(Refusal::bad)?;
-    read.check(plan.defaults.min, plan.defaults.max).map_err(Refusal::bad)?;
+pub(super) fn meaning(plan: &Plan, parameters: &Map<String, Value>) -> Result<Parameters, Failure> {
+    let read = Parameters::read(parameters).map_err(error::bad)?;
+    read.check(plan.defaults.min, plan.defaults.max).map_err(error::bad)?;
     Ok(read)
 }

@@ -2,7 +2,8 @@
 
 use workflows::runtime::Status;
 
-use super::error::Refusal;
+use super::error;
+use crate::http::Failure;
 
 /// What a platform asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,25 +119,25 @@ pub(super) fn decide(status: Option<Status>, call: Call) -> Decision {
 
 impl Decision {
     /// The refusal that it stands for. Handlers take care of the rest before.
-    pub(super) fn refusal(self, what: &str) -> Refusal {
+    pub(super) fn refusal(self, what: &str) -> Failure {
         match self {
             Decision::Conflict => {
-                Refusal::conflict(format!("there is a {what} with this id and other attributes"))
+                error::conflict(format!("there is a {what} with this id and other attributes"))
             }
-            Decision::UsedUp => Refusal::conflict(format!(
+            Decision::UsedUp => error::conflict(format!(
                 "the id of this {what} was used before and cannot be used again; take a new one"
             )),
-            Decision::Busy => Refusal::busy(),
-            Decision::NotFound => Refusal::not_found(format!("there is no such {what}")),
-            Decision::Gone => Refusal::gone(format!("there is no such {what}")),
-            Decision::Refuse(why) => Refusal::unprocessable(format!("this {what} cannot be used: {why}")),
+            Decision::Busy => error::busy(),
+            Decision::NotFound => error::not_found(format!("there is no such {what}")),
+            Decision::Gone => error::gone(format!("there is no such {what}")),
+            Decision::Refuse(why) => error::unprocessable(format!("this {what} cannot be used: {why}")),
             Decision::Start
             | Decision::Supersede
             | Decision::SameOperation
             | Decision::AsBefore
             | Decision::Show
             | Decision::Report
-            | Decision::ReportGone => Refusal::internal(),
+            | Decision::ReportGone => Failure::internal(),
         }
     }
 }

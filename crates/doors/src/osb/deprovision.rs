@@ -8,12 +8,13 @@ use serde_json::json;
 use workflows::runtime::{DEPROVISION, Instance};
 
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::place::{Hints, Place};
 use super::record::Offer;
 use super::standing::{Known, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// Has an instance deleted.
@@ -34,7 +35,7 @@ pub(super) async fn deprovision(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let (service, plan) = hints.service_and_plan()?;
     let offer = Offer { service, plan };
     if let Err(refusal) = broker.plan(offer) {
@@ -48,7 +49,7 @@ pub(super) async fn deprovision(
             return Ok(answer);
         }
     }
-    Err(Refusal::busy())
+    Err(error::busy())
 }
 
 fn is_of(instance: &Instance, offer: Offer<'_>) -> bool {
@@ -56,7 +57,7 @@ fn is_of(instance: &Instance, offer: Offer<'_>) -> bool {
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option<Response>, Refusal> {
+async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option<Response>, Failure> {
     let Some(known) = broker.instance(caller, id).await? else {
         return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
     };
@@ -78,7 +79,7 @@ async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option
     }
 }
 
-fn gone() -> Refusal {
+fn gone() -> Failure {
     Decision::Gone.refusal("service instance")
 }
 
@@ -91,7 +92,7 @@ async fn remove(
     known: Known<Instance>,
     supersedes: Option<(engine::OperationId, String)>,
     by: &str,
-) -> Result<Option<Response>, Refusal> {
+) -> Result<Option<Response>, Failure> {
     let expect = known.expect();
     let Known { row, mut record, .. } = known;
     // A suspended instance that is deleted is suspended no longer: this is for good.

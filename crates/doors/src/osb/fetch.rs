@@ -5,10 +5,10 @@ use axum::{Extension, Json};
 use workflows::runtime::Status;
 
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
 use super::place::Place;
 use super::standing::broken;
 use super::{Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// Shows an instance.
@@ -24,7 +24,7 @@ pub(super) async fn fetch(
     State(broker): State<Desk>,
     place: Place,
     Extension(caller): Extension<Principal>,
-) -> Result<Json<wire::Instance>, Refusal> {
+) -> Result<Json<wire::Instance>, Failure> {
     let known = broker.instance(&caller, &place.instance).await?;
     let status = known.as_ref().map(|known| known.status);
     let decision = decide(status, Call::Get);

@@ -4,9 +4,9 @@ use axum::extract::State;
 use axum::{Extension, Json};
 
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
 use super::place::Place;
 use super::{Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// Shows a binding with its credentials.
@@ -22,7 +22,7 @@ pub(super) async fn fetch_binding(
     State(broker): State<Desk>,
     place: Place,
     Extension(caller): Extension<Principal>,
-) -> Result<Json<wire::Binding>, Refusal> {
+) -> Result<Json<wire::Binding>, Failure> {
     let known = broker.binding(&caller, &place.instance, &place.binding).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::Get);
     match (decision, known) {

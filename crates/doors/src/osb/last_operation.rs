@@ -9,10 +9,11 @@ use engine::store::ResourceRow;
 use workflows::runtime::{DEPROVISION, UPDATE};
 
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::place::{Hints, Place};
 use super::progress::Progress;
 use super::{Broker, Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// How the last operation on an instance stands.
@@ -31,7 +32,7 @@ pub(super) async fn last_operation(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let known = broker.instance(&caller, &place.instance).await?;
     let decision = decide(known.as_ref().map(|known| known.status), Call::LastOperation);
     let Some(known) = known else { return Err(decision.refusal("service instance")) };
@@ -72,7 +73,7 @@ impl Broker {
         row: &ResourceRow,
         hints: &Hints,
         what: &str,
-    ) -> Result<Report, Refusal> {
+    ) -> Result<Report, Failure> {
         if !matches!(decision, Decision::Report | Decision::ReportGone) {
             return Err(decision.refusal(what));
         }
@@ -91,9 +92,9 @@ impl Broker {
         }
     }
 
-    fn deleted(&self, what: &str) -> Result<Report, Refusal> {
+    fn deleted(&self, what: &str) -> Result<Report, Failure> {
         if self.settings().gone {
-            return Err(Refusal::gone(format!("this {what} was deleted")));
+            return Err(error::gone(format!("this {what} was deleted")));
         }
         Ok(told(wire::State::Succeeded, format!("the {what} is deleted"), String::new()))
     }

@@ -6,8 +6,9 @@ use workflows::runtime::catalog::Plan;
 use workflows::runtime::{BIND, Binding, Instance, PROVISION, PlanQuota};
 
 use super::Broker;
-use super::error::Refusal;
+use super::error;
 use super::standing::portrait;
+use crate::http::Failure;
 
 /// More than these are not counted.
 const COUNTED_MAX: usize = 1000;
@@ -19,15 +20,15 @@ impl Broker {
         plan: &Plan,
         account: &str,
         platform_region: Option<&str>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Failure> {
         if !plan.limits.allow(account) {
-            return Err(Refusal::bad(
+            return Err(error::bad(
                 "context.globalaccount_id: this plan is not open to this global account; ask the operator of the broker \
                  to add it to limits.accounts of the plan",
             ));
         }
         if !self.catalog.eu_access.allows(account, platform_region) {
-            return Err(Refusal::bad(
+            return Err(error::bad(
                 "context.globalaccount_id: this region of the platform is restricted to EU access, and this global \
                  account does not have it; ask the operator of the broker to add it to eu_access.accounts",
             ));
@@ -41,7 +42,7 @@ impl Broker {
         &self,
         plan: &Plan,
         account: &str,
-    ) -> Result<Option<(String, Expect, Option<Portrait>)>, Refusal> {
+    ) -> Result<Option<(String, Expect, Option<Portrait>)>, Failure> {
         let Some(limit) = plan.limits.instances_per_account.map(usize::from) else { return Ok(None) };
         let quota = PlanQuota::new(&plan.id, account);
         let name = quota.resource();
@@ -53,7 +54,7 @@ impl Broker {
                 1 => ("an instance".to_owned(), "delete it"),
                 _ => (format!("{limit} instances"), "delete one of them"),
             };
-            return Err(Refusal::bad(format!(
+            return Err(error::bad(format!(
                 "plan_id: this global account has {has} of the plan {} already, and may not have more; {them} first",
                 plan.name
             )));
@@ -66,31 +67,31 @@ impl Broker {
 
     /// Whether there is room for one more binding. The caller writes with the version of the instance, so that of two
     /// requests that count at the same time the second one counts again.
-    pub(super) async fn has_room(&self, plan: &Plan, instance: &Instance) -> Result<(), Refusal> {
+    pub(super) async fn has_room(&self, plan: &Plan, instance: &Instance) -> Result<(), Failure> {
         let limit = usize::from(plan.limits.bindings);
         if self.live_bindings(instance).await? < limit {
             return Ok(());
         }
         let bindings = bindings(limit);
-        Err(Refusal::bad(format!(
+        Err(error::bad(format!(
             "binding_id: this service instance has {bindings}, and may not have more; unbind one that is not needed, or \
              wait until one expires"
         )))
     }
 
-    pub(super) async fn has_no_bindings(&self, instance: &Instance) -> Result<(), Refusal> {
+    pub(super) async fn has_no_bindings(&self, instance: &Instance) -> Result<(), Failure> {
         match self.live_bindings(instance).await? {
             0 => Ok(()),
             count => {
                 let (are, them) = if count == 1 { ("is", "it") } else { ("are", "them") };
                 let bindings = bindings(count);
                 let text = format!("there {are} {bindings} of this service instance; unbind {them} first");
-                Err(Refusal::unprocessable(text))
+                Err(error::unprocessable(text))
             }
         }
     }
 
-    async fn live_bindings(&self, instance: &Instance) -> Result<usize, Refusal> {
+    async fn live_bindings(&self, instance: &Instance) -> Result<usize, Failure> {
         // Bindings are service accounts in the cluster: without one there are none.
         if instance.runtime_id.is_none() {
             return Ok(0);
@@ -108,7 +109,7 @@ impl Broker {
         was_made && row.gone_at.is_none() && !self.has_expired(row) && !is_of_former_cluster(row, instance)
     }
 
-    async fn labelled<R: Resource>(&self, labels: &[(&str, &str)]) -> Result<Vec<ResourceRow>, Refusal> {
+    async fn labelled<R: Resource>(&self, labels: &[(&str, &str)]) -> Result<Vec<ResourceRow>, Failure> {
         let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), vec![(*value).to_owned()]));
         let query = ResourceQuery {
             kind: R::KIND.to_owned(),

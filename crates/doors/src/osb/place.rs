@@ -4,7 +4,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 
 use super::Desk;
-use super::error::Refusal;
+use super::error;
+use crate::http::Failure;
 
 const ID_BYTES_MAX: usize = 255;
 
@@ -18,11 +19,11 @@ pub(super) struct Place {
 }
 
 impl FromRequestParts<Desk> for Place {
-    type Rejection = Refusal;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Place, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Place, Failure> {
         let pairs = Path::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
-        let Path(pairs) = pairs.map_err(|_| Refusal::bad("the path is not valid UTF-8"))?;
+        let Path(pairs) = pairs.map_err(|_| error::bad("the path is not valid UTF-8"))?;
         let mut place = Place::default();
         for (name, value) in pairs {
             check(&name, &value)?;
@@ -37,13 +38,13 @@ impl FromRequestParts<Desk> for Place {
 }
 
 /// An id may have any character that a path and a log survive.
-pub(super) fn check(name: &str, id: &str) -> Result<(), Refusal> {
+pub(super) fn check(name: &str, id: &str) -> Result<(), Failure> {
     let is_bad = |c: char| c == '/' || c.is_control();
     if (1..=ID_BYTES_MAX).contains(&id.len()) && !id.contains(is_bad) {
         return Ok(());
     }
     let rule = format!("must have 1 to {ID_BYTES_MAX} bytes, no slash and no control characters");
-    Err(Refusal::bad(format!("{name}: {rule}")))
+    Err(error::bad(format!("{name}: {rule}")))
 }
 
 /// The query. What nobody knows is ignored, and of what is given twice the first counts.
@@ -57,11 +58,11 @@ pub(super) struct Hints {
 }
 
 impl FromRequestParts<Desk> for Hints {
-    type Rejection = Refusal;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Hints, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Hints, Failure> {
         let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
-        let Query(pairs) = pairs.map_err(|_| Refusal::bad("the query cannot be read"))?;
+        let Query(pairs) = pairs.map_err(|_| error::bad("the query cannot be read"))?;
         let first = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone());
         Ok(Hints {
             accepts_incomplete: first("accepts_incomplete").as_deref() == Some("true"),
@@ -74,15 +75,13 @@ impl FromRequestParts<Desk> for Hints {
 
 impl Hints {
     /// The ids that a deletion must name.
-    pub(super) fn service_and_plan(&self) -> Result<(&str, &str), Refusal> {
+    pub(super) fn service_and_plan(&self) -> Result<(&str, &str), Failure> {
         Ok((needed("service_id", self.service_id.as_deref())?, needed("plan_id", self.plan_id.as_deref())?))
     }
 }
 
-fn needed<'a>(name: &str, value: Option<&'a str>) -> Result<&'a str, Refusal> {
-    value
-        .filter(|value| !value.is_empty())
-        .ok_or_else(|| Refusal::bad(format!("{name}: must be in the query")))
+fn needed<'a>(name: &str, value: Option<&'a str>) -> Result<&'a str, Failure> {
+    value.filter(|value| !value.is_empty()).ok_or_else(|| error::bad(format!("{name}: must be in the query")))
 }
 
 #[cfg(test)]

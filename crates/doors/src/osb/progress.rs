@@ -5,8 +5,8 @@ use engine::{OperationId, Phase};
 use uuid::Uuid;
 use workflows::runtime::{BIND, DEPROVISION, PROVISION, UNBIND, UPDATE};
 
-use super::error::Refusal;
 use super::{Broker, wire};
+use crate::http::Failure;
 
 /// What is to be told about one operation.
 pub(super) struct Progress {
@@ -51,7 +51,7 @@ impl Broker {
         &self,
         row: &ResourceRow,
         named: Option<&str>,
-    ) -> Result<Option<Progress>, Refusal> {
+    ) -> Result<Option<Progress>, Failure> {
         let named = named.and_then(|text| text.parse().ok()).filter(|id| Some(*id) != row.operation);
         match named {
             Some(id) => self.operation(row, id).await,
@@ -62,7 +62,7 @@ impl Broker {
     /// The newest operation. `None` when there has never been any. The record has its phase, written in the same commit
     /// as everything else about the end of the operation. So the record decides, and the operation only adds the step and
     /// the reason: it may have gone on since the record was read.
-    pub(super) async fn newest(&self, row: &ResourceRow) -> Result<Option<Progress>, Refusal> {
+    pub(super) async fn newest(&self, row: &ResourceRow) -> Result<Option<Progress>, Failure> {
         let (Some(id), Some(workflow), Some(phase)) = (row.operation, &row.workflow, row.phase) else {
             return Ok(None);
         };
@@ -76,7 +76,7 @@ impl Broker {
         Ok(Some(read.filter(is_same).unwrap_or(known)))
     }
 
-    async fn operation(&self, row: &ResourceRow, id: OperationId) -> Result<Option<Progress>, Refusal> {
+    async fn operation(&self, row: &ResourceRow, id: OperationId) -> Result<Option<Progress>, Failure> {
         let next = OperationId(Uuid::from_u128(id.0.as_u128().saturating_add(1)));
         let query = Query {
             resource: Some(row.name.clone()),

@@ -11,7 +11,7 @@ use workflows::runtime::{Instance, PROVISION, seal_json};
 
 use super::body::{Fields, context_text};
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::headers::Origin;
 use super::identity::Wanted;
 use super::place::{Hints, Place};
@@ -19,6 +19,7 @@ use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
 use super::{Broker, Desk, checks, place, record, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 const USER_CHARS_MAX: usize = 255;
@@ -60,7 +61,7 @@ pub(super) async fn provision(
     Extension(caller): Extension<Principal>,
     Extension(origin): Extension<Origin>,
     Extension(fields): Extension<Fields>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let asked = Asked::read(&broker, &place, &caller, &origin, &fields)?;
     broker.can_wait(&hints)?;
     checks::maintenance(asked.plan, asked.maintenance)?;
@@ -89,11 +90,11 @@ pub(super) async fn provision(
             return Ok(answer);
         }
     }
-    Err(Refusal::busy())
+    Err(error::busy())
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
+async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
     let known = broker.instance_of_any_platform(&asked.place.instance).await?;
     if known.as_ref().is_some_and(|known| !asked.caller.is_of_platform(&known.record.platform)) {
         return Err(Decision::Conflict.refusal("service instance"));
@@ -114,7 +115,7 @@ async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<O
     }
 }
 
-async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Refusal> {
+async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
     broker.may_have(asked.plan, &asked.account, asked.place.region.as_deref())?;
     let beside = broker.quota(asked.plan, &asked.account).await?;
     let order = Order {
@@ -136,7 +137,7 @@ async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Opti
 
 impl Broker {
     /// What is told about an instance that is there, with its newest operation.
-    pub(super) fn accepted(&self, known: &Known<Instance>) -> Result<wire::Accepted, Refusal> {
+    pub(super) fn accepted(&self, known: &Known<Instance>) -> Result<wire::Accepted, Failure> {
         let metadata = if self.settings().compat_keb {
             let opened = known.record.parameters(&self.sealer(known)).map_err(|error| broken(&error))?;
             self.metadata(&opened)
@@ -162,7 +163,7 @@ impl<'a> Asked<'a> {
         caller: &'a Principal,
         origin: &Origin,
         fields: &'a Fields,
-    ) -> Result<Asked<'a>, Refusal> {
+    ) -> Result<Asked<'a>, Failure> {
         let offer = Offer { service: fields.text("service_id")?, plan: fields.text("plan_id")? };
         let compat = broker.settings().compat_keb;
         let required = |name| if compat { fields.maybe_text(name) } else { fields.text(name).map(Some) };
@@ -172,7 +173,7 @@ impl<'a> Asked<'a> {
         let parameters = fields.small_object("parameters")?.cloned().unwrap_or_default();
         let maintenance = fields.maintenance_version()?;
         let of_context = |name: &str| match context_text(&context, name)? {
-            None if compat => Err(Refusal::bad(format!("context.{name}: is missing"))),
+            None if compat => Err(error::bad(format!("context.{name}: is missing"))),
             found => Ok(found.map(str::to_owned)),
         };
         let account = of_context("globalaccount_id")?.unwrap_or_else(|| organization.to_owned());

@@ -9,8 +9,8 @@ use tracing::error;
 use workflows::runtime::{BIND, Binding, Instance, Status, UNBIND};
 
 use super::Broker;
-use super::error::Refusal;
 use super::wire;
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// A record together with the row that has it.
@@ -37,7 +37,7 @@ impl Broker {
         &self,
         caller: &Principal,
         id: &str,
-    ) -> Result<Option<Known<Instance>>, Refusal> {
+    ) -> Result<Option<Known<Instance>>, Failure> {
         let known = self.instance_of_any_platform(id).await?;
         Ok(known.filter(|known| caller.is_of_platform(&known.record.platform)))
     }
@@ -46,7 +46,7 @@ impl Broker {
     pub(super) async fn instance_of_any_platform(
         &self,
         id: &str,
-    ) -> Result<Option<Known<Instance>>, Refusal> {
+    ) -> Result<Option<Known<Instance>>, Failure> {
         let Some(row) = self.hall.engine.resource(&Instance::resource(id)).await? else { return Ok(None) };
         let record: Instance = read(&row)?;
         let status = record.status(row.workflow.as_deref(), row.phase);
@@ -58,7 +58,7 @@ impl Broker {
         caller: &Principal,
         instance: &str,
         id: &str,
-    ) -> Result<Option<Known<Binding>>, Refusal> {
+    ) -> Result<Option<Known<Binding>>, Failure> {
         let name = Binding::resource(instance, id);
         let Some(row) = self.hall.engine.resource(&name).await? else { return Ok(None) };
         let record: Binding = read(&row)?;
@@ -76,12 +76,12 @@ impl Broker {
         row.gone_at.is_none() && row.due_at.is_some_and(|due_at| due_at <= self.hall.engine.now())
     }
 
-    pub(super) fn parameters(&self, known: &Known<Binding>) -> Result<Map<String, Value>, Refusal> {
+    pub(super) fn parameters(&self, known: &Known<Binding>) -> Result<Map<String, Value>, Failure> {
         open(&known.record.parameters, &self.sealer(known))
     }
 
     /// The answer that has the credentials.
-    pub(super) fn credentials(&self, known: &Known<Binding>) -> Result<wire::Binding, Refusal> {
+    pub(super) fn credentials(&self, known: &Known<Binding>) -> Result<wire::Binding, Failure> {
         let sealed = known.record.kubeconfig.as_ref().ok_or_else(|| broken("a binding has no kubeconfig"))?;
         let kubeconfig = self.sealer(known).open(sealed).map_err(|error| broken(&error.to_string()))?;
         let expires_at = known.record.expires_at.map(|at| at.to_string());
@@ -94,7 +94,7 @@ impl Broker {
 }
 
 /// Opens a sealed object.
-pub(super) fn open(sealed: &Sealed, sealer: &Sealer) -> Result<Map<String, Value>, Refusal> {
+pub(super) fn open(sealed: &Sealed, sealer: &Sealer) -> Result<Map<String, Value>, Failure> {
     let text = sealer.open(sealed).map_err(|error| broken(&error.to_string()))?;
     // The text may hold secrets, so the error must not quote it.
     serde_json::from_str(text.expose_secret()).map_err(|_| broken("what was sealed is not an object"))
@@ -116,17 +116,17 @@ fn binding_status(row: &ResourceRow) -> Status {
     }
 }
 
-fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Refusal> {
+fn read<R: DeserializeOwned>(row: &ResourceRow) -> Result<R, Failure> {
     serde_json::from_str(&row.record)
         .map_err(|error| broken(&format!("the record of {} cannot be read: {error}", row.name)))
 }
 
-pub(super) fn portrait(record: &impl Resource) -> Result<Portrait, Refusal> {
+pub(super) fn portrait(record: &impl Resource) -> Result<Portrait, Failure> {
     record.portrait().map_err(|error| broken(&error))
 }
 
 /// Something of ours is not as it must be.
-pub(super) fn broken(why: &str) -> Refusal {
+pub(super) fn broken(why: &str) -> Failure {
     error!(why, "the broker cannot go on");
-    Refusal::internal()
+    Failure::internal()
 }

@@ -7,9 +7,10 @@ use engine::{Alongside, Command, OperationId, SubmitError};
 use serde_json::Value;
 use tracing::warn;
 
-use super::error::Refusal;
+use super::error;
 use super::standing::broken;
 use super::{Broker, wire};
+use crate::http::Failure;
 
 /// How often a request looks again because somebody else was faster. Every time somebody got on, so this many
 /// others may ask for the same thing at once.
@@ -27,7 +28,7 @@ pub(super) struct Order<'a> {
 
 impl Broker {
     /// `None` when somebody else has changed the record: look again.
-    pub(super) async fn accept(&self, order: Order<'_>) -> Result<Option<OperationId>, Refusal> {
+    pub(super) async fn accept(&self, order: Order<'_>) -> Result<Option<OperationId>, Failure> {
         let queue = order.along.supersedes.is_some();
         let command = Command {
             workflow: order.workflow.to_owned(),
@@ -46,16 +47,14 @@ impl Broker {
 }
 
 /// `None` when it is worth another look.
-pub(super) fn refused(error: SubmitError) -> Option<Refusal> {
+pub(super) fn refused(error: SubmitError) -> Option<Failure> {
     match error {
         SubmitError::Changed => None,
-        SubmitError::Busy { .. } => Some(Refusal::busy()),
+        SubmitError::Busy { .. } => Some(error::busy()),
         // The text may repeat what was sent.
         SubmitError::Invalid(_) => {
             warn!("the engine does not accept what the broker has checked");
-            Some(Refusal::bad(
-                "the request cannot be accepted; look at the schema of the plan in the catalog",
-            ))
+            Some(error::bad("the request cannot be accepted; look at the schema of the plan in the catalog"))
         }
         SubmitError::UnknownWorkflow { .. } | SubmitError::KeyReused => Some(broken(&error.to_string())),
         SubmitError::Store(error) => Some(error.into()),

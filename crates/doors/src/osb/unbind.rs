@@ -8,12 +8,13 @@ use serde_json::json;
 use workflows::runtime::{Binding, Status, UNBIND};
 
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::place::{Hints, Place};
 use super::record::Offer;
 use super::standing::{Known, broken};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// Takes credentials back.
@@ -35,7 +36,7 @@ pub(super) async fn unbind(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let (service, plan) = hints.service_and_plan()?;
     let offer = Offer { service, plan };
     if let Err(refusal) = broker.plan(offer) {
@@ -55,11 +56,11 @@ pub(super) async fn unbind(
             Some(id) => return at_once(&broker, &place, &caller, id).await,
         }
     }
-    Err(Refusal::busy())
+    Err(error::busy())
 }
 
 /// The operation that takes them back. `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<Option<OperationId>, Refusal> {
+async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<Option<OperationId>, Failure> {
     let Some(known) = broker.binding(caller, &place.instance, &place.binding).await? else {
         return Err(Decision::Gone.refusal("service binding"));
     };
@@ -82,7 +83,7 @@ async fn take_back(
     known: &Known<Binding>,
     supersedes: Option<(OperationId, String)>,
     caller: &Principal,
-) -> Result<Option<OperationId>, Refusal> {
+) -> Result<Option<OperationId>, Failure> {
     let Known { row, record, .. } = known;
     let owner = broker.instance(caller, &record.instance_id).await?.map(|owner| owner.record);
     let (account, subaccount) =
@@ -107,7 +108,7 @@ async fn at_once(
     place: &Place,
     caller: &Principal,
     operation: OperationId,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     broker.wait_for(&Binding::resource(&place.instance, &place.binding), operation).await?;
     let known = broker.binding(caller, &place.instance, &place.binding).await?;
     match known {
@@ -115,9 +116,9 @@ async fn at_once(
             let progress = broker.newest(&known.row).await?;
             let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
             let text = format!("the credentials could not be taken back: {cause}; send the request again");
-            Err(Refusal::unprocessable(text))
+            Err(error::unprocessable(text))
         }
-        Some(known) if known.status != Status::Gone => Err(Refusal::busy()),
+        Some(known) if known.status != Status::Gone => Err(error::busy()),
         _ => Ok(done()),
     }
 }

@@ -13,11 +13,12 @@ use workflows::runtime::{DEPROVISION, Instance, PROVISION, Status, UPDATE, seal_
 use super::body::{Fields, context_text};
 use super::change::{Asked, Change, Present, Update, work_out};
 use super::decide::{Call, Decision, decide};
-use super::error::Refusal;
+use super::error;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken, open, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, refused, under_way};
 use super::{Broker, Desk, checks, wire};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// A request to change an instance, and who makes it.
@@ -50,7 +51,7 @@ pub(super) async fn update(
     hints: Hints,
     Extension(caller): Extension<Principal>,
     Extension(fields): Extension<Fields>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, Failure> {
     let asked = read(&broker, &fields)?;
     broker.can_wait(&hints)?;
     let (instance, caller) = (place.instance.as_str(), &caller);
@@ -60,14 +61,14 @@ pub(super) async fn update(
             return Ok(answer);
         }
     }
-    Err(Refusal::busy())
+    Err(error::busy())
 }
 
-fn read(broker: &Broker, fields: &Fields) -> Result<Asked, Refusal> {
+fn read(broker: &Broker, fields: &Fields) -> Result<Asked, Failure> {
     broker.service(fields.text("service_id")?)?;
     let plan = fields.maybe_text("plan_id")?;
     if plan.is_some_and(|id| broker.catalog.plan(id).is_none()) {
-        return Err(Refusal::bad("plan_id: the catalog has no such plan"));
+        return Err(error::bad("plan_id: the catalog has no such plan"));
     }
     fields.object("previous_values")?;
     let context = fields.small_object("context")?;
@@ -83,7 +84,7 @@ fn read(broker: &Broker, fields: &Fields) -> Result<Asked, Refusal> {
 }
 
 /// `None` when somebody else was faster: look again.
-async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, Refusal> {
+async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, Failure> {
     let known = broker.instance(wish.caller, wish.instance).await?;
     let present = known.as_ref().map(|known| known.record.plan_id.as_str());
     let meant = wish.asked.plan.as_deref().or(present).and_then(|id| broker.catalog.plan(id));
@@ -106,7 +107,7 @@ async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, R
 }
 
 /// Whether the operation that runs does what is asked.
-async fn is_running(broker: &Broker, wish: &Wish<'_>, known: &Known<Instance>) -> Result<bool, Refusal> {
+async fn is_running(broker: &Broker, wish: &Wish<'_>, known: &Known<Instance>) -> Result<bool, Failure> {
     if !matches!(known.status, Status::Updating | Status::Suspending | Status::Resuming) {
         return Ok(false);
     }
@@ -122,7 +123,7 @@ async fn begin(
     wish: &Wish<'_>,
     known: Known<Instance>,
     change: Change,
-) -> Result<Option<Response>, Refusal> {
+) -> Result<Option<Response>, Failure> {
     let (compat, expect) = (broker.settings().compat_keb, known.expect());
     let sealer = broker.sealer(&known);
     let Known { row, mut record, .. } = known;
@@ -137,7 +138,7 @@ async fn begin(
             let written = written.or_else(|error| refused(error).map_or(Ok(false), Err))?;
             return Ok(written.then(done));
         }
-        Change::Update(_) if !wish.can_wait => return Err(Refusal::async_required()),
+        Change::Update(_) if !wish.can_wait => return Err(error::async_required()),
         Change::Update(update) => (UPDATE, params_of(&record, update), None),
         Change::Suspend(context) => {
             take_over(&mut record, &context)?;
@@ -180,7 +181,7 @@ fn params_of(record: &Instance, update: Update) -> Value {
 }
 
 /// An instance can move to another account.
-fn take_over(record: &mut Instance, context: &Map<String, Value>) -> Result<(), Refusal> {
+fn take_over(record: &mut Instance, context: &Map<String, Value>) -> Result<(), Failure> {
     if let Some(account) = context_text(context, "globalaccount_id")? {
         account.clone_into(&mut record.account);
     }
@@ -191,11 +192,11 @@ fn take_over(record: &mut Instance, context: &Map<String, Value>) -> Result<(), 
 }
 
 impl Broker {
-    fn change(&self, wish: &Wish<'_>, known: &Known<Instance>) -> Result<Change, Refusal> {
+    fn change(&self, wish: &Wish<'_>, known: &Known<Instance>) -> Result<Change, Failure> {
         let sealer = self.sealer(known);
         let Some(plan) = self.catalog.plan(&known.record.plan_id) else {
             let text = "the plan of this service instance is not offered any longer; it can only be deleted";
-            return Err(Refusal::unprocessable(text));
+            return Err(error::unprocessable(text));
         };
         let present = Present {
             record: &known.record,
@@ -208,7 +209,7 @@ impl Broker {
     }
 
     /// What the operation that runs was asked for.
-    async fn running_update(&self, known: &Known<Instance>) -> Result<Option<Update>, Refusal> {
+    async fn running_update(&self, known: &Known<Instance>) -> Result<Option<Update>, Failure> {
         let Some(operation) = known.row.operation else { return Ok(None) };
         let Some(inspection) = self.hall.engine.inspect(operation).await? else { return Ok(None) };
         let params: Params = serde_json::from_str(&inspection.shown.params)

@@ -2,27 +2,27 @@
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 
-use super::error::Refusal;
 use super::{MissingVersion, OsbSettings};
+use crate::http::Failure;
 
 const HEADER: HeaderName = HeaderName::from_static("x-broker-api-version");
 /// All minor versions since this one only added something.
 const MINOR_MIN: u32 = 11;
 
-pub(super) fn check(headers: &HeaderMap, settings: &OsbSettings) -> Result<(), Refusal> {
+pub(super) fn check(headers: &HeaderMap, settings: &OsbSettings) -> Result<(), Failure> {
     let Some(value) = headers.get(HEADER) else {
         let status = match settings.missing_version {
             MissingVersion::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
             MissingVersion::BadRequest => StatusCode::BAD_REQUEST,
         };
-        return Err(Refusal::version(status, "send the header X-Broker-API-Version, such as 2.17"));
+        return Err(Failure::of_status(status, "send the header X-Broker-API-Version, such as 2.17"));
     };
     let minor_min = if settings.compat_keb { 0 } else { MINOR_MIN };
     match value.to_str().ok().and_then(parse) {
         Some((2, minor)) if minor >= minor_min => Ok(()),
         _ => {
             let text = "this version of the API is not supported; use X-Broker-API-Version 2.11 to 2.17";
-            Err(Refusal::version(StatusCode::PRECONDITION_FAILED, text))
+            Err(Failure::of_status(StatusCode::PRECONDITION_FAILED, text))
         }
     }
 }
@@ -37,7 +37,6 @@ fn parse(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
-    use axum::response::IntoResponse;
 
     use super::*;
 
@@ -45,7 +44,10 @@ mod tests {
     fn answers(settings: OsbSettings, version: Option<&[u8]>, expect: u16) {
         let value = version.map(|version| (HEADER, HeaderValue::from_bytes(version).unwrap()));
         let checked = check(&value.into_iter().collect(), &settings);
-        let status = checked.map_or_else(|refusal| refusal.into_response().status().as_u16(), |()| 200);
+        let status = match checked {
+            Err(Failure::Error(error)) => error.status.as_u16(),
+            checked => checked.map_or(500, |()| 200),
+        };
         assert_eq!(status, expect, "{version:?}");
     }
 

@@ -5,17 +5,18 @@ use engine::store::ResourceRow;
 use tokio::time::{sleep, timeout};
 
 use super::Broker;
-use super::error::Refusal;
+use super::error;
+use crate::http::Failure;
 
 impl Broker {
     /// Returns when the operation is over, or another one has taken its place. It is not in the nature of a
     /// platform to wait long: then it is told that the far side is in trouble, and cleans up after itself.
-    pub(super) async fn wait_for(&self, resource: &str, operation: OperationId) -> Result<(), Refusal> {
+    pub(super) async fn wait_for(&self, resource: &str, operation: OperationId) -> Result<(), Failure> {
         let over = timeout(self.settings().bind_wait, self.watch(resource, operation)).await;
-        over.unwrap_or_else(|_| Err(Refusal::unavailable("it takes longer than expected; ask again later")))
+        over.unwrap_or_else(|_| Err(error::unavailable("it takes longer than expected; ask again later")))
     }
 
-    async fn watch(&self, resource: &str, operation: OperationId) -> Result<(), Refusal> {
+    async fn watch(&self, resource: &str, operation: OperationId) -> Result<(), Failure> {
         let poll = self.hall.settings.stream_poll;
         let mut bell = self.hall.watchers.watch(operation);
         let is_open = |row: ResourceRow| {

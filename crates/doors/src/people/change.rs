@@ -9,10 +9,10 @@ use engine::{Role, UserChange};
 
 use super::{check_role, done, find, hash, password};
 use crate::audit::about;
-use crate::body::JsonBody;
 use crate::hall::Shared;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Name;
 use crate::sandbox_access::check_change;
 use crate::wire;
@@ -39,10 +39,10 @@ pub(crate) async fn change_user(
     Extension(caller): Extension<Principal>,
     Name(name): Name,
     JsonBody(change): JsonBody<wire::ChangeUser>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let wire::ChangeUser { role, password } = change;
     if role.is_none() && password.is_none() {
-        return Err(Problem::new(Code::InvalidBody, "give a role, a password, or both"));
+        return Err(Failure::new(Code::InvalidBody, "give a role, a password, or both"));
     }
     check_change(&caller, &name)?;
     let role = role.map(Role::from);

@@ -9,10 +9,10 @@ use engine::secret::SecretString;
 
 use super::{check_role, hash, new_user, password};
 use crate::audit::about;
-use crate::body::JsonBody;
 use crate::hall::Shared;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::sandbox_access::name_of_new;
 use crate::tokens::{NAME_RULE, is_name};
 use crate::wire;
@@ -35,11 +35,11 @@ pub(crate) async fn create_user(
     State(hall): State<Shared>,
     Extension(caller): Extension<Principal>,
     JsonBody(new): JsonBody<wire::NewUser>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let wire::NewUser { name, role, password } = new;
     if !is_name(&name) {
         let detail = format!("name: the name of a user has {NAME_RULE}");
-        return Err(Problem::new(Code::InvalidBody, detail).with("field", "name"));
+        return Err(Failure::new(Code::InvalidBody, detail).with("field", "name"));
     }
     let name = name_of_new(&caller, &name);
     check_role(role.into())?;
@@ -49,7 +49,7 @@ pub(crate) async fn create_user(
     let hash = hash::hash(&password).await;
     let now = hall.engine.now();
     if !hall.people.add_user(&new_user(&name, role.into(), hash, now)).await? {
-        return Err(Problem::new(Code::UserExists, format!("there is a user {name:?} already")));
+        return Err(Failure::new(Code::UserExists, format!("there is a user {name:?} already")));
     }
     let target = about(&name);
     let shown = (!is_given).then(|| wire::Password::from(&password));

@@ -10,8 +10,8 @@ use engine::ProofKind;
 use super::done;
 use crate::audit::about;
 use crate::hall::Shared;
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Name;
 use crate::sandbox_access::check_change;
 
@@ -31,10 +31,10 @@ pub(crate) async fn delete_user(
     State(hall): State<Shared>,
     Extension(caller): Extension<Principal>,
     Name(name): Name,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     if caller.name == name && caller.proof.kind() == ProofKind::Password {
         let detail = format!("you are {name:?}; ask another admin to remove you");
-        return Err(Problem::new(Code::NotYourself, detail));
+        return Err(Failure::new(Code::NotYourself, detail));
     }
     check_change(&caller, &name)?;
     done(hall.people.remove_user(&name).await?, &name)?;

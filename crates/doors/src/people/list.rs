@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -16,7 +16,7 @@ use crate::wire;
 pub(crate) async fn list_users(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::UserList>, Problem> {
+) -> Result<Json<wire::UserList>, Failure> {
     query.finish()?;
     let now = hall.engine.now();
     let rows = hall.people.users().await?;

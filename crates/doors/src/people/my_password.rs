@@ -10,10 +10,10 @@ use engine::{ProofKind, UserChange};
 
 use super::{Attempt, SignInError, done, hash, password, sign_in};
 use crate::audit::about;
-use crate::body::JsonBody;
 use crate::hall::Shared;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::wire;
 
 /// Changes your own password.
@@ -39,11 +39,11 @@ pub(crate) async fn change_my_password(
     State(hall): State<Shared>,
     Extension(caller): Extension<Principal>,
     JsonBody(change): JsonBody<wire::ChangePassword>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let no_password = || {
         let detail =
             "only somebody who signs in with a password has one to change; a token is replaced instead";
-        Problem::new(Code::NoPassword, detail)
+        Failure::new(Code::NoPassword, detail)
     };
     let name = caller.name;
     if caller.proof.kind() != ProofKind::Password || hall.people.find_user(&name).await?.is_none() {
@@ -59,15 +59,15 @@ pub(crate) async fn change_my_password(
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }
 
-impl From<SignInError> for Problem {
-    fn from(error: SignInError) -> Problem {
+impl From<SignInError> for Failure {
+    fn from(error: SignInError) -> Failure {
         match error {
-            SignInError::Wrong => Problem::new(Code::WrongPassword, "current: this is not your password")
+            SignInError::Wrong => Failure::new(Code::WrongPassword, "current: this is not your password")
                 .with("field", "current"),
             SignInError::Locked { until } => {
-                Problem::new(Code::SignInLocked, error).with("until", wire::Moment::from(until).to_string())
+                Failure::new(Code::SignInLocked, error).with("until", wire::Moment::from(until).to_string())
             }
-            SignInError::TooMany => Problem::new(Code::SignInLocked, error),
+            SignInError::TooMany => Failure::new(Code::SignInLocked, error),
             SignInError::Store(error) => error.into(),
         }
     }

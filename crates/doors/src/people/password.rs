@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use api::Code;
 use engine::secret::{ExposeSecret, SecretString};
 
-use crate::problem::Problem;
+use crate::http::Failure;
 
 const CHARS: RangeInclusive<usize> = 12..=128;
 
@@ -44,10 +44,10 @@ const GROUPS: usize = 4;
 const GROUP_CHARS: usize = 5;
 
 /// `field` is where the request has it.
-pub(super) fn check(field: &str, password: &SecretString, name: &str) -> Result<(), Problem> {
+pub(super) fn check(field: &str, password: &SecretString, name: &str) -> Result<(), Failure> {
     let weakness = weakness(password.expose_secret(), name);
     weakness.map_or(Ok(()), |why| {
-        Err(Problem::new(Code::WeakPassword, format!("{field}: {why}")).with("field", field))
+        Err(Failure::new(Code::WeakPassword, format!("{field}: {why}")).with("field", field))
     })
 }
 

@@ -10,7 +10,7 @@ use engine::store::StoreError;
 
 use crate::audit::about;
 use crate::hall::{Hall, Shared};
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -33,7 +33,7 @@ const SEARCHED_MAX: usize = 10_000;
 pub(crate) async fn list_sessions(
     State(hall): State<Shared>,
     mut query: Query,
-) -> Result<Json<wire::SessionList>, Problem> {
+) -> Result<Json<wire::SessionList>, Failure> {
     let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
     let user = query.text("user")?;
     query.finish()?;
@@ -54,9 +54,9 @@ pub(crate) async fn list_sessions(
 pub(crate) async fn end_session(
     State(hall): State<Shared>,
     Name(id): Name,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let missing = || {
-        Problem::new(Code::SessionNotFound, format!("there is no session {id:?}; it may have ended already"))
+        Failure::new(Code::SessionNotFound, format!("there is no session {id:?}; it may have ended already"))
     };
     let rows = live(&hall, None).await?;
     let row = rows.iter().find(|row| wire::Session::id_of(row) == id).ok_or_else(missing)?;

@@ -8,7 +8,7 @@ use engine::ProofKind;
 use super::find;
 use crate::audit::about;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Name;
 use crate::wire;
 
@@ -28,7 +28,7 @@ use crate::wire;
 pub(crate) async fn sign_out_user(
     State(hall): State<Shared>,
     Name(name): Name,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     find(&*hall.people, &name).await?;
     let sessions = hall.people.remove_sessions(&name, ProofKind::Password).await?;
     Ok((about(&name), Json(wire::SignedOut { sessions })))

@@ -3,7 +3,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::problem::Problem;
+use crate::error;
+use crate::http::Failure;
 
 /// Tells these cursors from those of operations.
 const VERSION: u8 = 2;
@@ -15,13 +16,13 @@ pub(super) fn after(number: i64) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-pub(super) fn parse(text: &str) -> Result<i64, Problem> {
+pub(super) fn parse(text: &str) -> Result<i64, Failure> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
     let number = match bytes.split_first() {
         Some((&VERSION, number)) => <[u8; 8]>::try_from(number).ok().map(i64::from_be_bytes),
         _ => None,
     };
-    number.ok_or_else(|| Problem::parameter("cursor", "it is not the `next` of an earlier page"))
+    number.ok_or_else(|| error::parameter("cursor", "it is not the `next` of an earlier page"))
 }
 
 #[cfg(test)]

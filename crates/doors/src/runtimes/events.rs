@@ -9,7 +9,7 @@ use engine::{Because, Body, Engine, Event, Phase};
 
 use super::find;
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Name, Query};
 use crate::sentence::describe;
 use crate::wire;
@@ -37,7 +37,7 @@ pub(crate) async fn list_runtime_events(
     State(hall): State<Shared>,
     Name(id): Name,
     mut query: Query,
-) -> Result<Json<wire::RuntimeEvents>, Problem> {
+) -> Result<Json<wire::RuntimeEvents>, Failure> {
     let limit = usize::from(query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT));
     query.finish()?;
     let resource = Some(find(&hall, &id).await?.row.name);
@@ -58,7 +58,7 @@ async fn last_events(
     engine: &Engine,
     operation: &Summary,
     limit: usize,
-) -> Result<impl Iterator<Item = wire::RuntimeEvent> + use<>, Problem> {
+) -> Result<impl Iterator<Item = wire::RuntimeEvent> + use<>, Failure> {
     let mut last: VecDeque<wire::RuntimeEvent> = VecDeque::new();
     let mut after = 0;
     for _ in 0..PAGES_MAX {

@@ -12,9 +12,10 @@ use workflows::runtime::{DEPROVISION, Status};
 
 use super::{Found, TRIES, find_alive};
 use crate::audit::about;
+use crate::error;
 use crate::hall::{Hall, Shared};
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -43,32 +44,32 @@ pub(crate) async fn expire_service_instance(
     Extension(caller): Extension<Principal>,
     Name(id): Name,
     query: Query,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     query.finish()?;
     for _ in 0..TRIES {
         let found = find_alive(&hall, &id).await?;
         check_plan(&hall, &found)?;
         match expire(&hall.engine, &found, &caller.name).await {
             Ok(operation) => {
-                let operation = operation.or(found.row.operation).ok_or_else(Problem::internal)?;
+                let operation = operation.or(found.row.operation).ok_or_else(Failure::internal)?;
                 let started = wire::Started { operation: operation.0 };
                 return Ok((StatusCode::ACCEPTED, about(&found.instance.instance_id), Json(started)));
             }
             Err(SubmitError::Changed) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error::submit(error)),
         }
     }
-    Err(SubmitError::Changed.into())
+    Err(error::submit(SubmitError::Changed))
 }
 
-fn check_plan(hall: &Hall, found: &Found) -> Result<(), Problem> {
+fn check_plan(hall: &Hall, found: &Found) -> Result<(), Failure> {
     let plan = hall.catalog.as_ref().and_then(|catalog| catalog.plan(&found.instance.plan_id));
     let ends = plan.map_or(found.instance.expires_at.is_some(), |plan| plan.expires_after_days.is_some());
     if ends {
         return Ok(());
     }
     let detail = format!("the time of the plan {} is not limited", found.instance.plan);
-    Err(Problem::new(Code::NeverExpires, detail))
+    Err(Failure::new(Code::NeverExpires, detail))
 }
 
 /// Writes down that the time is over, and takes down what there is. Answers the operation that does so; `None`

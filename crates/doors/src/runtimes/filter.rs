@@ -5,7 +5,8 @@ use engine::{Phase, Resource};
 use workflows::runtime::{DEPROVISION, Instance, PROVISION, UPDATE};
 
 use super::{cursor, unfinished};
-use crate::problem::Problem;
+use crate::error;
+use crate::http::Failure;
 use crate::query::{Query, check_text, not_allowed};
 
 /// Beyond this nobody turns pages one by one.
@@ -33,7 +34,7 @@ pub(super) fn everything() -> ResourceQuery {
 }
 
 /// The filters alone, without paging.
-pub(super) fn filters(query: &mut Query) -> Result<ResourceQuery, Problem> {
+pub(super) fn filters(query: &mut Query) -> Result<ResourceQuery, Failure> {
     let mut wanted = everything();
     for name in LABELS {
         let values = texts(query, name)?;
@@ -51,12 +52,12 @@ pub(super) fn filters(query: &mut Query) -> Result<ResourceQuery, Problem> {
 }
 
 /// Adds which page is wanted, and answers how long it is.
-pub(super) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16) -> Result<usize, Problem> {
+pub(super) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16) -> Result<usize, Failure> {
     let page = query.number("page", 1..=PAGE_MAX)?;
     let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_max));
     wanted.after = query.text("cursor")?.map(|text| cursor::parse(&text)).transpose()?;
     if page.is_some() && wanted.after.is_some() {
-        return Err(Problem::parameter("page", "give either a page or a cursor, and not both"));
+        return Err(error::parameter("page", "give either a page or a cursor, and not both"));
     }
     let before = page.map_or(0, |page| page - 1);
     wanted.offset = usize::try_from(before).unwrap_or(usize::MAX).saturating_mul(size);
@@ -67,19 +68,19 @@ pub(super) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16)
     Ok(size)
 }
 
-pub(super) fn flag(query: &mut Query, name: &'static str) -> Result<Option<bool>, Problem> {
+pub(super) fn flag(query: &mut Query, name: &'static str) -> Result<Option<bool>, Failure> {
     let Some(text) = query.text(name)? else { return Ok(None) };
     text.parse().map(Some).map_err(|_| not_allowed(name, &text, "true or false"))
 }
 
-fn texts(query: &mut Query, name: &'static str) -> Result<Vec<String>, Problem> {
+fn texts(query: &mut Query, name: &'static str) -> Result<Vec<String>, Failure> {
     let values = query.all(name);
     values.iter().try_for_each(|value| check_text(name, value))?;
     Ok(values)
 }
 
 /// What each state means for the newest operation.
-fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Problem> {
+fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Failure> {
     if let Some(wrong) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
         return Err(not_allowed("state", wrong, &format!("one of {}", STATES.join(", "))));
     }
@@ -95,7 +96,7 @@ fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Problem> {
         };
         if let Some(gone) = gone {
             if states.iter().any(|other| other != state) {
-                return Err(Problem::parameter("state", format!("{state} must be asked for alone")));
+                return Err(error::parameter("state", format!("{state} must be asked for alone")));
             }
             wanted.also_gone = true;
             wanted.labels.push(("gone".to_owned(), vec![gone.to_owned()]));
@@ -123,7 +124,7 @@ fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Problem> {
 mod tests {
     use super::*;
 
-    fn picked(states: &[&str]) -> Result<ResourceQuery, Problem> {
+    fn picked(states: &[&str]) -> Result<ResourceQuery, Failure> {
         let mut wanted = ResourceQuery::default();
         let states: Vec<String> = states.iter().map(|state| (*state).to_owned()).collect();
         pick(&mut wanted, &states).map(|()| wanted)
@@ -146,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_no_query_can_say_is_refused_with_what_can() {
-        let unknown = picked(&["ready"]).unwrap_err().to_wire(None).detail;
+        let unknown = picked(&["ready"]).unwrap_err().into_error(error::fault).detail.clone();
         assert!(unknown.contains("succeeded, failed, error"), "{unknown}");
         assert!(picked(&["deprovisioned", "failed"]).is_err());
         assert!(picked(&["deprovisioned", "deprovisioned"]).is_ok());

@@ -12,10 +12,11 @@ use workflows::runtime::DEPROVISION;
 
 use super::{Found, TRIES, accepted, check_reason, find_alive, unfinished};
 use crate::audit::about;
-use crate::body::JsonBody;
+use crate::error;
 use crate::hall::{Hall, Shared};
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Name;
 use crate::wire;
 
@@ -45,7 +46,7 @@ pub(crate) async fn force_delete_runtime(
     Extension(caller): Extension<Principal>,
     Name(id): Name,
     JsonBody(reason): JsonBody<wire::Reason>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     check_reason(&reason)?;
     for _ in 0..TRIES {
         let found = find_alive(&hall, &id).await?;
@@ -55,10 +56,10 @@ pub(crate) async fn force_delete_runtime(
             return Ok((StatusCode::ACCEPTED, about(&target), Json(started)));
         }
     }
-    Err(engine::SubmitError::Changed.into())
+    Err(error::submit(engine::SubmitError::Changed))
 }
 
-async fn force(hall: &Hall, found: &Found, by: &str, reason: &str) -> Result<Option<OperationId>, Problem> {
+async fn force(hall: &Hall, found: &Found, by: &str, reason: &str) -> Result<Option<OperationId>, Failure> {
     let running = found.running();
     if let Some(operation) = running.filter(|_| found.row.workflow.as_deref() == Some(DEPROVISION))
         && is_forced(hall, operation).await?
@@ -74,7 +75,7 @@ async fn force(hall: &Hall, found: &Found, by: &str, reason: &str) -> Result<Opt
     let before = hall.engine.list(&before).await?;
     let mut instance = found.instance.clone();
     instance.suspended = false;
-    let portrait = instance.portrait().map_err(|_| Problem::internal())?;
+    let portrait = instance.portrait().map_err(|_| Failure::internal())?;
     let command = Command {
         workflow: DEPROVISION.to_owned(),
         tenant: found.row.tenant.clone(),
@@ -101,7 +102,7 @@ async fn force(hall: &Hall, found: &Found, by: &str, reason: &str) -> Result<Opt
     Ok(operation)
 }
 
-async fn is_forced(hall: &Hall, operation: OperationId) -> Result<bool, Problem> {
+async fn is_forced(hall: &Hall, operation: OperationId) -> Result<bool, Failure> {
     let Some(inspection) = hall.engine.inspect(operation).await? else { return Ok(false) };
     let params: Value = serde_json::from_str(&inspection.shown.params).unwrap_or_default();
     Ok(params["force"] == true)

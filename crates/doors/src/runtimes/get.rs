@@ -6,7 +6,7 @@ use axum::extract::State;
 use super::list::add_bindings;
 use super::{find, show};
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -24,7 +24,7 @@ pub(crate) async fn get_runtime(
     State(hall): State<Shared>,
     Name(id): Name,
     query: Query,
-) -> Result<Json<wire::Runtime>, Problem> {
+) -> Result<Json<wire::Runtime>, Failure> {
     query.finish()?;
     let mut runtime = show::runtime(&find(&hall, &id).await?, hall.catalog.as_ref());
     add_bindings(&hall.engine, std::slice::from_mut(&mut runtime)).await?;

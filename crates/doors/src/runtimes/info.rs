@@ -7,7 +7,7 @@ use axum::response::{AppendHeaders, IntoResponse};
 
 use super::{Found, cursor, filter, show};
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -28,7 +28,7 @@ const SIZE_MAX: u16 = 1000;
 pub(crate) async fn info_runtimes(
     State(hall): State<Shared>,
     mut query: Query,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let mut wanted = filter::everything();
     let size = filter::page(&mut query, &mut wanted, SIZE_MAX)?;
     query.finish()?;

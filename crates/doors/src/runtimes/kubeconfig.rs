@@ -13,8 +13,8 @@ use workflows::runtime::Status;
 use super::find_alive;
 use crate::audit;
 use crate::hall::{RequestId, Shared};
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::{Name, Query};
 
 const HEADERS: [(axum::http::HeaderName, &str); 2] =
@@ -38,13 +38,13 @@ pub(crate) async fn get_kubeconfig(
     Extension(request): Extension<RequestId>,
     Name(id): Name,
     query: Query,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     query.finish()?;
     let found = find_alive(&hall, &id).await?;
     let sealed = found.instance.kubeconfig.as_ref().filter(|_| is_there(found.status()));
     let missing = || {
         let detail = "this runtime has no kubeconfig now; it has one once it is provisioned";
-        Problem::new(Code::KubeconfigNotFound, detail)
+        Failure::new(Code::KubeconfigNotFound, detail)
     };
     let sealed = sealed.ok_or_else(missing)?;
     let opened = hall.engine.sealer(&found.row.tenant, &found.row.name).open(sealed);
@@ -73,7 +73,7 @@ fn is_there(status: Status) -> bool {
     )
 }
 
-fn not_opened(error: &SecretError) -> Problem {
+fn not_opened(error: &SecretError) -> Failure {
     error!(%error, "a kubeconfig cannot be opened");
-    Problem::internal()
+    Failure::internal()
 }

@@ -10,7 +10,7 @@ use workflows::runtime::Binding;
 
 use super::{Found, cursor, filter, show};
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::{Query, not_allowed};
 use crate::wire;
 
@@ -27,7 +27,7 @@ const BINDINGS_MAX: usize = 1000;
 pub(crate) async fn list_runtimes(
     State(hall): State<Shared>,
     mut query: Query,
-) -> Result<Json<wire::RuntimePage>, Problem> {
+) -> Result<Json<wire::RuntimePage>, Failure> {
     let mut wanted = filter::filters(&mut query)?;
     let with_bindings = filter::flag(&mut query, "bindings")?.unwrap_or(false);
     if let Some(detail) = query.text("op_detail")?.filter(|detail| detail != "last") {
@@ -48,7 +48,7 @@ pub(crate) async fn list_runtimes(
 }
 
 /// One query for all of them.
-pub(super) async fn add_bindings(engine: &Engine, runtimes: &mut [wire::Runtime]) -> Result<(), Problem> {
+pub(super) async fn add_bindings(engine: &Engine, runtimes: &mut [wire::Runtime]) -> Result<(), Failure> {
     let ids: Vec<String> = runtimes.iter().map(|runtime| runtime.instance_id.clone()).collect();
     if ids.is_empty() {
         return Ok(());

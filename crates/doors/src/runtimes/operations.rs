@@ -6,8 +6,8 @@ use engine::store;
 
 use super::find;
 use crate::hall::Shared;
+use crate::http::Failure;
 use crate::paging::{cursor_after, parse_cursor};
-use crate::problem::Problem;
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -30,7 +30,7 @@ pub(crate) async fn list_runtime_operations(
     State(hall): State<Shared>,
     Name(id): Name,
     mut query: Query,
-) -> Result<Json<wire::OperationPage>, Problem> {
+) -> Result<Json<wire::OperationPage>, Failure> {
     let limit = usize::from(query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT));
     let before = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
     query.finish()?;

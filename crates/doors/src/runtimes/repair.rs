@@ -12,10 +12,11 @@ use workflows::runtime::{DEPROVISION, PROVISION, Status};
 
 use super::{Found, TRIES, accepted, check_reason, find_alive};
 use crate::audit::about;
-use crate::body::JsonBody;
+use crate::error;
 use crate::hall::{Hall, Shared};
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Name;
 use crate::wire;
 
@@ -39,7 +40,7 @@ pub(crate) async fn repair_runtime(
     Extension(caller): Extension<Principal>,
     Name(id): Name,
     JsonBody(reason): JsonBody<wire::Reason>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     check_reason(&reason)?;
     for _ in 0..TRIES {
         let found = find_alive(&hall, &id).await?;
@@ -49,16 +50,16 @@ pub(crate) async fn repair_runtime(
             return Ok((StatusCode::ACCEPTED, about(&target), Json(started)));
         }
     }
-    Err(engine::SubmitError::Changed.into())
+    Err(error::submit(engine::SubmitError::Changed))
 }
 
-async fn repair(hall: &Hall, found: &Found, by: &str) -> Result<Option<OperationId>, Problem> {
+async fn repair(hall: &Hall, found: &Found, by: &str) -> Result<Option<OperationId>, Failure> {
     let Found { row, instance } = found;
     if let Some(operation) = found.running() {
-        return Err(Problem::busy(operation));
+        return Err(error::busy(operation));
     }
     let missing = missing(found.status(), instance.expired_at.is_some());
-    let (workflow, temporary) = missing.map_err(|why| Problem::new(Code::NothingToRepair, why))?;
+    let (workflow, temporary) = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
     let mut params = json!({"instance_id": instance.instance_id});
     if let Some(temporary) = temporary {
         params["temporary"] = Value::Bool(temporary);

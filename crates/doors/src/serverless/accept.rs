@@ -7,7 +7,9 @@ use workflows::serverless::errand::{self, Errand, Request};
 use workflows::serverless::{Credentials, DELETE, Refusal, UPDATE};
 
 use super::Counter;
-use super::answer::{Refused, broken};
+use super::error;
+use super::error::broken;
+use crate::http::Failure;
 
 /// An operation to be accepted.
 pub(super) struct Order<'a, P> {
@@ -28,7 +30,7 @@ pub(super) enum Taken {
 }
 
 impl Counter {
-    pub(super) async fn accept<P: Serialize + Sync>(&self, order: Order<'_, P>) -> Result<Taken, Refused> {
+    pub(super) async fn accept<P: Serialize + Sync>(&self, order: Order<'_, P>) -> Result<Taken, Failure> {
         let Order { workflow, resource, params, credentials, key } = order;
         let params = serde_json::to_value(params).map_err(|error| broken(&error.to_string()))?;
         let request = Request { workflow, resource, params, credentials, idempotency_key: key };
@@ -36,9 +38,7 @@ impl Counter {
             Ok(accepted) => Ok(Taken::Accepted(accepted)),
             Err(SubmitError::Busy { operation }) => Ok(Taken::Busy(operation)),
             Err(SubmitError::KeyReused) => Ok(Taken::KeyReused),
-            Err(SubmitError::Changed) => {
-                Err(Refused::busy("others are changing it at this moment".to_owned()))
-            }
+            Err(SubmitError::Changed) => Err(error::busy("others are changing it at this moment".to_owned())),
             Err(SubmitError::Store(error)) => Err(error.into()),
             // The text may repeat what was sent.
             Err(SubmitError::Invalid(_) | SubmitError::UnknownWorkflow { .. }) => {
@@ -49,18 +49,18 @@ impl Counter {
     }
 
     /// Who OpenNebula says it is, which is whose operations these are.
-    pub(super) async fn tenant(&self, credentials: &Credentials) -> Result<String, Refused> {
+    pub(super) async fn tenant(&self, credentials: &Credentials) -> Result<String, Failure> {
         let user = self.door.serverless.nebula.user(credentials).await;
         let user = user.map_err(|error| Refusal::of("Failed to read the user", &error))?;
         Ok(Errand::tenant(&user.name))
     }
 
-    pub(super) async fn workflow_of(&self, operation: OperationId) -> Result<Option<String>, Refused> {
+    pub(super) async fn workflow_of(&self, operation: OperationId) -> Result<Option<String>, Failure> {
         Ok(self.hall.engine.inspect(operation).await?.map(|found| found.shown.summary.workflow))
     }
 
     /// What another operation does, for who has to wait for it.
-    pub(super) async fn doing(&self, operation: OperationId) -> Result<String, Refused> {
+    pub(super) async fn doing(&self, operation: OperationId) -> Result<String, Failure> {
         let what = match self.workflow_of(operation).await?.as_deref() {
             Some(UPDATE) => "UPDATING: it is being updated",
             Some(DELETE) => "it is being deleted",

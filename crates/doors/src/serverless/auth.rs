@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, Method};
 use engine::Role;
 use workflows::serverless::Credentials;
 
-use super::answer::Refused;
-use super::{Counter, Desk};
+use super::{Counter, Desk, error};
+use crate::http::Failure;
 use crate::principal::Principal;
 
 /// A header that is longer holds no user and no password of OpenNebula.
@@ -18,9 +18,9 @@ const HEADER_BYTES_MAX: usize = 8 * 1024;
 pub(super) struct Claim(pub(super) Credentials);
 
 impl FromRequestParts<Desk> for Claim {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Claim, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Claim, Failure> {
         match parts.extensions.get::<Principal>() {
             Some(principal) => lent(desk, principal, &parts.method).map(Claim),
             None => claimed(&parts.headers).map(Claim),
@@ -29,32 +29,33 @@ impl FromRequestParts<Desk> for Claim {
 }
 
 /// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
-fn lent(desk: &Counter, who: &Principal, method: &Method) -> Result<Credentials, Refused> {
+fn lent(desk: &Counter, who: &Principal, method: &Method) -> Result<Credentials, Failure> {
     let needed = if method.is_safe() { Role::Reader } else { Role::Admin };
     if !who.has(needed) {
-        return Err(Refused::role(needed, who.role()));
+        return Err(error::role(needed, who.role()));
     }
-    desk.door.steward.clone().ok_or_else(Refused::no_steward)
+    desk.door.steward.clone().ok_or_else(error::no_steward)
 }
 
-pub(super) fn claimed(headers: &HeaderMap) -> Result<Credentials, Refused> {
+pub(super) fn claimed(headers: &HeaderMap) -> Result<Credentials, Failure> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Err(Refused::authentication_required()) };
+    let Some(value) = values.next() else { return Err(error::authentication_required()) };
     if values.next().is_some() {
-        return Err(Refused::unsupported_scheme());
+        return Err(error::unsupported_scheme());
     }
     let text = value.to_str().ok().filter(|text| text.len() <= HEADER_BYTES_MAX);
     let (scheme, payload) =
-        text.and_then(|text| text.split_once(' ')).ok_or_else(Refused::unsupported_scheme)?;
+        text.and_then(|text| text.split_once(' ')).ok_or_else(error::unsupported_scheme)?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(Refused::unsupported_scheme());
+        return Err(error::unsupported_scheme());
     }
     // The reason is not told: it could say something about the password.
-    Credentials::from_basic(payload.trim()).map_err(|_| Refused::unsupported_scheme())
+    Credentials::from_basic(payload.trim()).map_err(|_| error::unsupported_scheme())
 }
 
 #[cfg(test)]
 mod tests {
+    use api::{Cognit, Format as _};
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
 
@@ -68,13 +69,15 @@ mod tests {
             all
         });
         let found = claimed(&headers);
-        let found =
-            found.as_ref().map(|found| found.user.clone()).map_err(|refused| refused.refusal().clone());
+        let found = found
+            .as_ref()
+            .map(|found| found.user.clone())
+            .map_err(|failure| failure.clone().into_error(error::fault));
         match (&found, expect) {
             (Ok(user), Ok(expected)) => assert_eq!(user, expected),
             (Err(refused), Err(expected)) => {
-                assert_eq!(refused.error, expected, "{values:?}");
-                let told = refused.body();
+                assert_eq!(refused.title, expected, "{values:?}");
+                let told = String::from_utf8(Cognit.write(&refused)).unwrap();
                 let parts = values.iter().flat_map(|value| value.split(' ')).filter(|part| part.len() > 5);
                 assert!(parts.into_iter().all(|part| !told.contains(part)), "{told} repeats {values:?}");
             }

@@ -2,28 +2,19 @@
 //! judged by the workflows.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, FailedToBufferBody};
 use axum::extract::{FromRequest, Request};
 
-use super::Desk;
-use super::answer::Refused;
-use super::journal;
-use crate::slow_body::is_slow_body;
+use super::{Desk, journal};
+use crate::http::{Failure, body};
 
 /// What a request sent.
 pub(super) struct Sent(pub(super) Bytes);
 
 impl FromRequest<Desk> for Sent {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request(request: Request, desk: &Desk) -> Result<Sent, Refused> {
-        let bytes = Bytes::from_request(request, desk).await.map_err(|rejection| match rejection {
-            BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
-                Refused::too_large(desk.door.body_limit_bytes)
-            }
-            rejection if is_slow_body(&rejection) => Refused::slow_body(),
-            _ => Refused::cut_off(),
-        })?;
+    async fn from_request(request: Request, desk: &Desk) -> Result<Sent, Failure> {
+        let bytes = body::read(request, desk.door.body_limit_bytes).await?;
         journal::sent(&bytes);
         Ok(Sent(bytes))
     }

@@ -6,12 +6,14 @@ use tracing::warn;
 use workflows::serverless::{CREATE, Credentials, Errand, Spec, create as workflow};
 
 use super::accept::{Order, Taken};
-use super::answer::{Answer, Refused, broken};
+use super::answer::Answer;
 use super::auth::Claim;
 use super::body::Sent;
+use super::error::broken;
 use super::key::{Key, Manner};
 use super::wire::Action;
-use super::{Counter, Desk, journal, operation, outcome, wire};
+use super::{Counter, Desk, error, journal, operation, outcome, wire};
+use crate::http::Failure;
 
 /// Makes a runtime.
 ///
@@ -41,7 +43,7 @@ pub(super) async fn create(
     Claim(credentials): Claim,
     manner: Manner,
     Sent(body): Sent,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     journal::received("Create a Serverless Runtime");
     let began = desk.hall.engine.now();
     let spec = Spec::parse(&body)?;
@@ -59,7 +61,7 @@ async fn begin(
     credentials: &Credentials,
     key: Option<&Key>,
     spec: Spec,
-) -> Result<Accepted, Refused> {
+) -> Result<Accepted, Failure> {
     let name = match key {
         None => uuid::Uuid::from_u128(rand::random()),
         Some(key) => {
@@ -79,12 +81,12 @@ async fn begin(
         Taken::Accepted(accepted) => Ok(accepted),
         Taken::Busy(id) => Ok(Accepted { id, repeated: true }),
         // The same request at the same moment may have found other templates.
-        Taken::KeyReused => made_before(desk, key, &resource).await?.ok_or_else(Refused::key_reused),
+        Taken::KeyReused => made_before(desk, key, &resource).await?.ok_or_else(error::key_reused),
     }
 }
 
 /// The operation that the same request began before.
-async fn made_before(desk: &Counter, key: Option<&Key>, resource: &str) -> Result<Option<Accepted>, Refused> {
+async fn made_before(desk: &Counter, key: Option<&Key>, resource: &str) -> Result<Option<Accepted>, Failure> {
     if key.is_none() {
         return Ok(None);
     }
@@ -94,7 +96,7 @@ async fn made_before(desk: &Counter, key: Option<&Key>, resource: &str) -> Resul
 
 /// Whoever gives up without a key never learns the id of the runtime, so it is taken back. With a key the same
 /// request leads back to it.
-async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) -> Result<Answer, Refused> {
+async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) -> Result<Answer, Failure> {
     if let Some(found) = desk.wait_for(id, began).await? {
         return outcome::answer(&found, Action::Create);
     }
@@ -106,7 +108,7 @@ async fn wait(desk: &Counter, id: OperationId, began: Timestamp, has_key: bool) 
     if let Some(found) = found.as_ref().filter(|found| found.shown.summary.phase.is_final()) {
         return outcome::answer(found, Action::Create);
     }
-    Err(if has_key || goes_back { late } else { Refused::taken_back(LATE, id) })
+    Err(if has_key || goes_back { late } else { error::taken_back(LATE, id) })
 }
 
 const LATE: &str = "OpenNebula did not create VMs for the Serverless Runtime in time";

@@ -5,12 +5,13 @@ use engine::{AskError, OperationId, Timestamp, Verb};
 use workflows::serverless::{Credentials, DELETE, Errand, delete as workflow};
 
 use super::accept::{Order, Taken};
-use super::answer::{Answer, Refused};
+use super::answer::Answer;
 use super::auth::Claim;
 use super::key::Manner;
 use super::place::RuntimeId;
 use super::wire::Action;
-use super::{Counter, Desk, journal, operation, outcome, wire};
+use super::{Counter, Desk, error, journal, operation, outcome, wire};
+use crate::http::Failure;
 
 /// How often a request looks again because somebody else was faster.
 const ATTEMPTS_MAX: usize = 10;
@@ -36,7 +37,7 @@ pub(super) async fn delete(
     Claim(credentials): Claim,
     RuntimeId(id): RuntimeId,
     manner: Manner,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     journal::received("Delete a Serverless Runtime");
     let began = desk.hall.engine.now();
     let params = workflow::prepare(&desk.door.serverless, &credentials, id).await?;
@@ -46,7 +47,7 @@ pub(super) async fn delete(
     }
     match desk.wait_for(operation, began).await? {
         Some(found) => outcome::answer(&found, Action::Delete),
-        None => Err(Refused::takes_long("Serverless Runtime is still being deleted", operation)),
+        None => Err(error::takes_long("Serverless Runtime is still being deleted", operation)),
     }
 }
 
@@ -57,13 +58,13 @@ async fn begin(
     id: i32,
     params: &workflow::Params,
     began: Timestamp,
-) -> Result<OperationId, Refused> {
+) -> Result<OperationId, Failure> {
     for _ in 0..ATTEMPTS_MAX {
         let resource = Errand::resource(id);
         let order = Order { workflow: DELETE, resource, params, credentials, key: None };
         let other = match desk.accept(order).await? {
             Taken::Accepted(accepted) => return Ok(accepted.id),
-            Taken::KeyReused => return Err(Refused::key_reused()),
+            Taken::KeyReused => return Err(error::key_reused()),
             Taken::Busy(other) => other,
         };
         if desk.workflow_of(other).await?.as_deref() == Some(DELETE) {
@@ -71,15 +72,12 @@ async fn begin(
         }
         make_way(desk, other, began).await?;
     }
-    Err(Refused::locked(
-        "Cannot delete Serverless Runtime",
-        "others are changing it at this moment".to_owned(),
-    ))
+    Err(error::locked("Cannot delete Serverless Runtime", "others are changing it at this moment".to_owned()))
 }
 
 /// Has the other operation given up, and waits until it has taken back what it did: until then it needs the
 /// credentials that came with it.
-async fn make_way(desk: &Counter, other: OperationId, began: Timestamp) -> Result<(), Refused> {
+async fn make_way(desk: &Counter, other: OperationId, began: Timestamp) -> Result<(), Failure> {
     match desk.hall.engine.ask(other, Verb::Cancel, "serverless", REASON).await {
         // It is over, or on its way back already.
         Ok(()) | Err(AskError::NotFound | AskError::NotNow { .. } | AskError::Busy { .. }) => {}
@@ -89,5 +87,5 @@ async fn make_way(desk: &Counter, other: OperationId, began: Timestamp) -> Resul
     if over.is_some_and(|found| found.shown.summary.phase.is_final()) {
         return Ok(());
     }
-    Err(Refused::locked("Cannot delete Serverless Runtime", desk.doing(other).await?))
+    Err(error::locked("Cannot delete Serverless Runtime", desk.doing(other).await?))
 }

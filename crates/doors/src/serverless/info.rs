@@ -4,7 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::Desk;
-use super::answer::{Answer, Refused};
+use super::answer::Answer;
+use crate::http::Failure;
 
 /// As it is in the file, which is also what a caller gets.
 const SCHEMA: &str = include_str!("schema.json");
@@ -23,7 +24,7 @@ pub(super) async fn schema() -> Answer {
     get, path = "/server/version", tag = "server", operation_id = "version",
     responses((status = OK, body = String, content_type = "application/json", description = "A semantic version."))
 )]
-pub(super) async fn version(State(desk): State<Desk>) -> Result<Answer, Refused> {
+pub(super) async fn version(State(desk): State<Desk>) -> Result<Answer, Failure> {
     Answer::ok(&desk.door.version)
 }
 
@@ -32,7 +33,7 @@ pub(super) async fn version(State(desk): State<Desk>) -> Result<Answer, Refused>
     get, path = "/engine/version", tag = "server", operation_id = "engine_version",
     responses((status = OK, body = String, content_type = "application/json", description = "A semantic version."))
 )]
-pub(super) async fn engine_version(State(desk): State<Desk>) -> Result<Answer, Refused> {
+pub(super) async fn engine_version(State(desk): State<Desk>) -> Result<Answer, Failure> {
     Answer::ok(&desk.door.version)
 }
 
@@ -41,7 +42,7 @@ pub(super) async fn engine_version(State(desk): State<Desk>) -> Result<Answer, R
     get, path = "/server/config", tag = "server", operation_id = "config",
     responses((status = OK, body = Object, description = "The members of `engine.conf`."))
 )]
-pub(super) async fn config(State(desk): State<Desk>) -> Result<Answer, Refused> {
+pub(super) async fn config(State(desk): State<Desk>) -> Result<Answer, Failure> {
     Answer::ok(&desk.door.config)
 }
 

@@ -2,9 +2,11 @@
 //!
 //! How a line looks is up to whoever writes the log. Here is what it says, and what it never says.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use api::{Cognit, Error, Format as _};
 use axum::extract::{ConnectInfo, Request};
 use axum::http::Version;
 use axum::response::Response;
@@ -38,12 +40,22 @@ pub(super) fn sent(body: &[u8]) {
 
 pub(super) fn answered(response: &Response) {
     info!(target: TARGET, "Response HTTP Return Code: {}", response.status().as_u16());
-    let Some(told) = response.extensions().get::<Told>() else { return };
-    if enabled!(target: TARGET, Level::DEBUG) && !told.body.is_empty() {
-        debug!(target: TARGET, "Response Body: {}", short(&clean(told.body.as_bytes()), BODY_CHARS_MAX));
+    let body = body_of(response);
+    if enabled!(target: TARGET, Level::DEBUG) && !body.is_empty() {
+        debug!(target: TARGET, "Response Body: {}", short(&clean(&body), BODY_CHARS_MAX));
     }
-    if let Some(deed) = told.deed {
+    if let Some(deed) = response.extensions().get::<Told>().and_then(|told| told.deed) {
         info!(target: TARGET, "Serverless Runtime {deed}");
+    }
+}
+
+/// What was sent, which the body of a response does not say any more.
+fn body_of(response: &Response) -> Cow<'_, [u8]> {
+    let extensions = response.extensions();
+    match (extensions.get::<Told>(), extensions.get::<Error>()) {
+        (Some(told), _) => Cow::Borrowed(told.body.as_bytes()),
+        (None, Some(error)) => Cow::Owned(Cognit.write(error)),
+        (None, None) => Cow::Borrowed(&[]),
     }
 }
 
@@ -65,7 +77,7 @@ impl Line {
     pub(super) fn end(self, response: &Response, took: Duration) {
         let Line { host, request } = self;
         let status = response.status().as_u16();
-        let bytes = response.extensions().get::<Told>().map_or(0, |told| told.body.len());
+        let bytes = body_of(response).len();
         let seconds = took.as_secs_f64();
         info!(target: ACCESS, %host, user = "-", %request, status, bytes, seconds, "{request:?} {status}");
     }
@@ -126,7 +138,8 @@ mod tests {
     use tracing_subscriber::filter::LevelFilter;
     use tracing_subscriber::fmt::MakeWriter;
 
-    use super::super::answer::{Answer, Refused};
+    use super::super::answer::Answer;
+    use super::super::error;
     use super::*;
 
     #[derive(Clone, Default)]
@@ -177,7 +190,9 @@ mod tests {
         let response = made.into_response();
         answered(&response);
         line.end(&response, Duration::from_millis(2374));
-        answered(&Refused::no_such_runtime().into_response());
+        let mut response = StatusCode::NOT_FOUND.into_response();
+        response.extensions_mut().insert(error::no_such_runtime().into_error(error::fault));
+        answered(&response);
         let text = paper.text();
         let lines: Vec<&str> =
             text.lines().map(str::trim).filter(|line| line.contains("serverless: ")).collect();

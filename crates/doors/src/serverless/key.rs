@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Desk;
-use super::answer::Refused;
+use crate::http::Failure;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -27,9 +27,9 @@ pub(super) struct Manner {
 pub(super) struct Key(pub(super) String);
 
 impl FromRequestParts<Desk> for Manner {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Manner, Refused> {
+    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Manner, Failure> {
         Ok(Manner { key: key(&parts.headers)?, is_async: is_async(&parts.headers) })
     }
 }
@@ -48,7 +48,7 @@ impl Key {
     }
 }
 
-fn key(headers: &HeaderMap) -> Result<Option<Key>, Refused> {
+fn key(headers: &HeaderMap) -> Result<Option<Key>, Failure> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.to_str().ok().filter(|text| (1..=KEY_CHARS_MAX).contains(&text.len()));
@@ -56,7 +56,7 @@ fn key(headers: &HeaderMap) -> Result<Option<Key>, Refused> {
         return Ok(Some(Key(text.to_owned())));
     }
     let rule = format!("it must be there once, with 1 to {KEY_CHARS_MAX} visible ASCII characters");
-    Err(Refused::invalid_parameter("Idempotency-Key", &rule))
+    Err(Failure::parameter("Idempotency-Key", &rule))
 }
 
 /// Preferences that nobody knows are ignored, as their specification demands.
@@ -68,6 +68,7 @@ fn is_async(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error;
     use super::*;
 
     fn headers(name: &HeaderName, values: &[&str]) -> HeaderMap {
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(read(&["a b"]).ok(), Some(Some(Key("a b".into()))));
         let long = "k".repeat(KEY_CHARS_MAX + 1);
         for bad in [&[""][..], &["a", "a"], &["ä"], &[&long]] {
-            assert_eq!(read(bad).unwrap_err().refusal().status, 400, "{bad:?}");
+            assert_eq!(read(bad).unwrap_err().into_error(error::fault).status, 400, "{bad:?}");
         }
     }
 

@@ -4,10 +4,11 @@ use axum::extract::State;
 use serde::Serialize;
 use workflows::serverless::{Runtime, view};
 
-use super::answer::{Answer, Refused};
+use super::answer::Answer;
 use super::auth::Claim;
 use super::query::Wanted;
 use super::{Desk, journal, wire};
+use crate::http::Failure;
 
 /// A page as it is written.
 #[derive(Serialize)]
@@ -35,7 +36,7 @@ pub(super) async fn list(
     State(desk): State<Desk>,
     Claim(credentials): Claim,
     Wanted(query): Wanted,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     journal::received("List Serverless Runtimes");
     let view::Listed { runtimes, next_offset } =
         view::list(&desk.door.serverless, &credentials, &query).await?;

@@ -11,6 +11,7 @@ mod body;
 mod create;
 mod delete;
 mod enter;
+mod error;
 mod info;
 mod journal;
 mod key;

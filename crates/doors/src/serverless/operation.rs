@@ -4,11 +4,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::{Inspection, OperationId};
 
-use super::answer::{Answer, Refused, path_of};
+use super::answer::Answer;
 use super::auth::Claim;
+use super::error::path_of;
 use super::place::Watched;
 use super::wire::{Action, OperationState};
-use super::{Desk, outcome, wire};
+use super::{Counter, Desk, error, outcome, wire};
+use crate::http::{Failure, described};
 
 /// Shows what became of a request.
 #[utoipa::path(
@@ -19,18 +21,18 @@ pub(super) async fn watch(
     State(desk): State<Desk>,
     Claim(credentials): Claim,
     Watched(id): Watched,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     let tenant = desk.tenant(&credentials).await?;
     let found = desk.hall.engine.inspect(id).await?;
     // Those of others are as if they were not there.
     let found = found.filter(|found| found.shown.summary.tenant == tenant);
     let action = found.as_ref().and_then(|found| Action::of(&found.shown.summary.workflow));
-    let (found, action) = found.zip(action).ok_or_else(Refused::no_such_operation)?;
-    Answer::ok(&wire::Progress { operation: progress(&found, action) })
+    let (found, action) = found.zip(action).ok_or_else(error::no_such_operation)?;
+    Answer::ok(&wire::Progress { operation: progress(&desk, &found, action) })
 }
 
 /// 202: it goes on by itself.
-pub(super) fn under_way(id: OperationId, action: Action) -> Result<Answer, Refused> {
+pub(super) fn under_way(id: OperationId, action: Action) -> Result<Answer, Failure> {
     let operation = running(id, action);
     let answer = Answer::new(StatusCode::ACCEPTED, &wire::Progress { operation })?;
     Ok(answer.at(&path_of(id)).not_waiting())
@@ -48,7 +50,7 @@ fn running(id: OperationId, action: Action) -> wire::Operation {
     }
 }
 
-fn progress(found: &Inspection, action: Action) -> wire::Operation {
+fn progress(desk: &Counter, found: &Inspection, action: Action) -> wire::Operation {
     let summary = &found.shown.summary;
     let mut operation = running(summary.id, action);
     if !summary.phase.is_final() {
@@ -61,14 +63,11 @@ fn progress(found: &Inspection, action: Action) -> wire::Operation {
             operation.status = Some(answer.status());
             operation.location = answer.location();
         }
-        Err(refused) => {
-            let refusal = refused.refusal();
+        Err(failure) => {
+            let error = described(desk, failure);
             operation.state = OperationState::Failed;
-            operation.status = Some(refusal.status);
-            operation.refusal = Some(wire::Error {
-                error: refusal.error.clone(),
-                message: serde_json::to_value(&refusal.message).unwrap_or_default(),
-            });
+            operation.status = Some(error.status.as_u16());
+            operation.refusal = Some(wire::Error::of(&error));
         }
     }
     operation

@@ -1,13 +1,17 @@
 //! How an operation ended, in the words of who asked for it.
 
+use api::Error;
 use axum::http::StatusCode;
 use engine::{Inspection, Phase};
 use serde::Deserialize;
 use serde_json::Value;
 use workflows::serverless::{CREATE, DELETE, Refusal, UPDATE};
 
-use super::answer::{Answer, Refused, broken};
+use super::answer::Answer;
+use super::error;
+use super::error::broken;
 use super::wire::Action;
+use crate::http::Failure;
 
 /// What every serverless workflow leaves in its state for who asked.
 #[derive(Debug, Default, Deserialize)]
@@ -39,10 +43,10 @@ impl Action {
 }
 
 /// The answer for an operation that is over, or that cannot go on by itself.
-pub(super) fn answer(found: &Inspection, action: Action) -> Result<Answer, Refused> {
+pub(super) fn answer(found: &Inspection, action: Action) -> Result<Answer, Failure> {
     let left = left(found)?;
     if found.shown.summary.phase != Phase::Succeeded {
-        return Err(left.refusal.map_or_else(|| unexplained(found, action), Refused::from));
+        return Err(left.refusal.map_or_else(|| unexplained(found, action), Failure::from));
     }
     let body = || left.runtime.clone().ok_or_else(|| broken("an operation succeeded and left no runtime"));
     match action {
@@ -57,11 +61,11 @@ pub(super) fn answer(found: &Inspection, action: Action) -> Result<Answer, Refus
 }
 
 /// What is known about the failure of an operation that still takes back what it made.
-pub(super) fn refusal(found: &Inspection) -> Result<Option<Refused>, Refused> {
-    Ok(left(found)?.refusal.map(Refused::from))
+pub(super) fn refusal(found: &Inspection) -> Result<Option<Error>, Failure> {
+    Ok(left(found)?.refusal.map(Error::from))
 }
 
-fn left(found: &Inspection) -> Result<Left, Refused> {
+fn left(found: &Inspection) -> Result<Left, Failure> {
     let state = match &found.memory.state {
         Value::Null => return Ok(Left::default()),
         state => state.clone(),
@@ -69,12 +73,12 @@ fn left(found: &Inspection) -> Result<Left, Refused> {
     serde_json::from_value(state).map_err(|error| broken(&format!("a state cannot be read: {error}")))
 }
 
-fn unexplained(found: &Inspection, action: Action) -> Refused {
+fn unexplained(found: &Inspection, action: Action) -> Failure {
     let summary = &found.shown.summary;
     let why = summary.reason.clone().unwrap_or_default();
     match (summary.phase, action) {
-        (Phase::Cancelled, Action::Update) => Refused::busy(format!("the update was cancelled: {why}")),
-        _ => Refused::new(StatusCode::INTERNAL_SERVER_ERROR, action.failed(), why),
+        (Phase::Cancelled, Action::Update) => error::busy(format!("the update was cancelled: {why}")),
+        _ => error::new(StatusCode::INTERNAL_SERVER_ERROR, action.failed(), why),
     }
 }
 
@@ -117,11 +121,12 @@ mod tests {
         let found = inspection(phase, state);
         match (answer(&found, action), error) {
             (Ok(answer), None) => assert_eq!(answer.status(), status),
-            (Err(refused), Some(error)) => {
-                assert_eq!((refused.refusal().status, refused.refusal().error.as_str()), (status, error));
+            (Err(failure), Some(title)) => {
+                let error = failure.into_error(error::fault);
+                assert_eq!((error.status.as_u16(), error.title.as_ref()), (status, title));
             }
             (Ok(answer), Some(_)) => panic!("{} instead of {status}", answer.status()),
-            (Err(refused), None) => panic!("{:?} instead of {status}", refused.refusal()),
+            (Err(failure), None) => panic!("{failure:?} instead of {status}"),
         }
     }
 

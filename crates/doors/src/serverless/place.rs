@@ -5,18 +5,19 @@ use axum::http::request::Parts;
 use engine::OperationId;
 
 use super::Desk;
-use super::answer::Refused;
+use super::error;
+use crate::http::Failure;
 
 /// The id of a runtime, which is the id of its document in OpenNebula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RuntimeId(pub(super) i32);
 
 impl FromRequestParts<Desk> for RuntimeId {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<RuntimeId, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<RuntimeId, Failure> {
         let path = Path::<String>::from_request_parts(parts, desk).await;
-        path.ok().and_then(|Path(text)| parse(&text)).ok_or_else(Refused::no_such_runtime)
+        path.ok().and_then(|Path(text)| parse(&text)).ok_or_else(error::no_such_runtime)
     }
 }
 
@@ -30,12 +31,12 @@ fn parse(text: &str) -> Option<RuntimeId> {
 pub(super) struct Watched(pub(super) OperationId);
 
 impl FromRequestParts<Desk> for Watched {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Watched, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Watched, Failure> {
         let path = Path::<String>::from_request_parts(parts, desk).await;
         let id = path.ok().and_then(|Path(text)| text.parse().ok());
-        id.map(Watched).ok_or_else(Refused::no_such_operation)
+        id.map(Watched).ok_or_else(error::no_such_operation)
     }
 }
 

@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use workflows::serverless::{RuntimeState, view};
 
 use super::Desk;
-use super::answer::Refused;
 use super::wire::State;
+use crate::http::Failure;
 
 const LIMIT_DEFAULT: u32 = 50;
 const LIMIT_MAX: u32 = 200;
@@ -21,21 +21,21 @@ const KNOWN: [&str; 6] = ["limit", "offset", "flavour", "state", "name", "all"];
 pub(super) struct Wanted(pub(super) view::Query);
 
 impl FromRequestParts<Desk> for Wanted {
-    type Rejection = Refused;
+    type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Wanted, Refused> {
+    async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Wanted, Failure> {
         let pairs = Query::<Vec<(String, String)>>::from_request_parts(parts, desk).await;
-        let Query(pairs) = pairs.map_err(|_| Refused::invalid_parameter("query", "it cannot be read"))?;
+        let Query(pairs) = pairs.map_err(|_| Failure::parameter("query", "it cannot be read"))?;
         read(&pairs).map(Wanted)
     }
 }
 
 /// A misspelt filter is not a filter that finds all.
-fn read(pairs: &[(String, String)]) -> Result<view::Query, Refused> {
+fn read(pairs: &[(String, String)]) -> Result<view::Query, Failure> {
     let unknown = pairs.iter().any(|(name, _)| !KNOWN.contains(&name.as_str()));
     if unknown || pairs.len() > KNOWN.len() {
         let rule = format!("there are {}, each at most once", KNOWN.join(", "));
-        return Err(Refused::invalid_parameter("query", &rule));
+        return Err(Failure::parameter("query", &rule));
     }
     Ok(view::Query {
         limit: number(pairs, "limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT),
@@ -52,13 +52,13 @@ fn one_of<T>(
     name: &str,
     allowed: &[&str],
     parse: impl Fn(&str) -> Option<T>,
-) -> Result<Option<T>, Refused> {
+) -> Result<Option<T>, Failure> {
     let Some(text) = text(pairs, name)? else { return Ok(None) };
     let rule = || format!("it must be one of {}", allowed.join(", "));
-    parse(&text).map(Some).ok_or_else(|| Refused::invalid_parameter(name, &rule()))
+    parse(&text).map(Some).ok_or_else(|| Failure::parameter(name, &rule()))
 }
 
-fn text(pairs: &[(String, String)], name: &str) -> Result<Option<String>, Refused> {
+fn text(pairs: &[(String, String)], name: &str) -> Result<Option<String>, Failure> {
     let mut values = pairs.iter().filter(|(key, _)| key == name).map(|(_, value)| value);
     let Some(value) = values.next() else { return Ok(None) };
     let is_good =
@@ -68,27 +68,28 @@ fn text(pairs: &[(String, String)], name: &str) -> Result<Option<String>, Refuse
     }
     let rule =
         format!("it must be there once, with 1 to {TEXT_CHARS_MAX} characters and no control characters");
-    Err(Refused::invalid_parameter(name, &rule))
+    Err(Failure::parameter(name, &rule))
 }
 
 fn number(
     pairs: &[(String, String)],
     name: &str,
     range: RangeInclusive<u32>,
-) -> Result<Option<u32>, Refused> {
+) -> Result<Option<u32>, Failure> {
     let Some(text) = text(pairs, name)? else { return Ok(None) };
     let number = text.parse().ok().filter(|number| range.contains(number));
     let rule = format!("it must be a whole number from {} to {}", range.start(), range.end());
-    number.map(Some).ok_or_else(|| Refused::invalid_parameter(name, &rule))
+    number.map(Some).ok_or_else(|| Failure::parameter(name, &rule))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::error;
     use super::*;
 
     fn wanted(pairs: &[(&str, &str)]) -> Result<view::Query, String> {
         let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        read(&pairs).map_err(|refused| refused.refusal().message.as_str().unwrap().to_owned())
+        read(&pairs).map_err(|failure| failure.into_error(error::fault).detail.clone())
     }
 
     #[test]

@@ -4,10 +4,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use workflows::serverless::view;
 
-use super::answer::{Answer, Refused};
+use super::answer::Answer;
 use super::auth::Claim;
 use super::place::RuntimeId;
 use super::{Desk, journal, wire};
+use crate::http::Failure;
 
 /// Shows a runtime as it is now. Nothing is written.
 #[utoipa::path(
@@ -18,7 +19,7 @@ pub(super) async fn show(
     State(desk): State<Desk>,
     Claim(credentials): Claim,
     RuntimeId(id): RuntimeId,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     journal::received("Retrieve a Serverless Runtime information");
     let runtime = view::read(&desk.door.serverless, &credentials, id).await?;
     Ok(Answer::of(StatusCode::OK, runtime.to_answer()).deed("retrieved"))

@@ -4,13 +4,14 @@ use axum::extract::State;
 use workflows::serverless::{Errand, UPDATE, update as workflow};
 
 use super::accept::{Order, Taken};
-use super::answer::{Answer, Refused};
+use super::answer::Answer;
 use super::auth::Claim;
 use super::body::Sent;
 use super::key::Manner;
 use super::place::RuntimeId;
 use super::wire::Action;
-use super::{Desk, journal, operation, outcome, wire};
+use super::{Desk, error, journal, operation, outcome, wire};
+use crate::http::Failure;
 
 /// Changes a runtime. What is left out stays as it is.
 ///
@@ -34,7 +35,7 @@ pub(super) async fn update(
     RuntimeId(id): RuntimeId,
     manner: Manner,
     Sent(body): Sent,
-) -> Result<Answer, Refused> {
+) -> Result<Answer, Failure> {
     journal::received("Update a Serverless Runtime");
     let began = desk.hall.engine.now();
     let params = workflow::prepare(&desk.door.serverless, &credentials, id, &body).await?;
@@ -42,8 +43,8 @@ pub(super) async fn update(
     let order = Order { workflow: UPDATE, resource, params: &params, credentials: &credentials, key: None };
     let operation = match desk.accept(order).await? {
         Taken::Accepted(accepted) => accepted.id,
-        Taken::Busy(other) => return Err(Refused::busy(desk.doing(other).await?)),
-        Taken::KeyReused => return Err(Refused::key_reused()),
+        Taken::Busy(other) => return Err(error::busy(desk.doing(other).await?)),
+        Taken::KeyReused => return Err(error::key_reused()),
     };
     if manner.is_async {
         return operation::under_way(operation, Action::Update);

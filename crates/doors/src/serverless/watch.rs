@@ -3,8 +3,9 @@
 use engine::{Inspection, OperationId, Phase, Timestamp};
 use tokio::time::{sleep, timeout};
 
-use super::answer::{Refused, broken};
-use super::{Counter, outcome};
+use super::error::broken;
+use super::{Counter, error, outcome};
+use crate::http::Failure;
 
 impl Counter {
     /// Returns when the operation is over, or cannot go on without a person. `None` when that takes longer than
@@ -13,29 +14,29 @@ impl Counter {
         &self,
         operation: OperationId,
         began: Timestamp,
-    ) -> Result<Option<Inspection>, Refused> {
+    ) -> Result<Option<Inspection>, Failure> {
         let left = self.door.patience().saturating_sub(self.hall.engine.now().since(began));
         let over = timeout(left, self.watch(operation));
         tokio::select! {
             over = over => over.map_or(Ok(None), |over| over.map(Some)),
-            () = self.hall.closing.cancelled() => Err(Refused::stopping(operation)),
+            () = self.hall.closing.cancelled() => Err(error::stopping(operation)),
         }
     }
 
     /// What a caller is told who has waited long enough for an operation that is not over, and whether the operation
     /// goes back. An error that a step met on its way is passing unless the operation goes back because of it.
-    pub(super) async fn late(&self, operation: OperationId, error: &str) -> Result<(Refused, bool), Refused> {
+    pub(super) async fn late(&self, operation: OperationId, error: &str) -> Result<(Failure, bool), Failure> {
         let found = self.hall.engine.inspect(operation).await?;
         let undoing = found.filter(|found| found.shown.summary.phase == Phase::Undoing);
-        let Some(found) = undoing else { return Ok((Refused::takes_long(error, operation), false)) };
+        let Some(found) = undoing else { return Ok((error::takes_long(error, operation), false)) };
         let late = match outcome::refusal(&found)? {
-            Some(cause) => Refused::being_undone(error, &cause, operation),
-            None => Refused::taken_back(error, operation),
+            Some(cause) => error::being_undone(error, &cause, operation),
+            None => error::taken_back(error, operation),
         };
         Ok((late, true))
     }
 
-    async fn watch(&self, operation: OperationId) -> Result<Inspection, Refused> {
+    async fn watch(&self, operation: OperationId) -> Result<Inspection, Failure> {
         let poll = self.hall.settings.stream_poll;
         let mut bell = self.hall.watchers.watch(operation);
         loop {

@@ -11,10 +11,10 @@ use engine::secret::ExposeSecret;
 
 use super::{IssueError, is_name, issue_as};
 use crate::audit::about;
-use crate::body::JsonBody;
 use crate::hall::Shared;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::sandbox_access::name_of_new;
 use crate::wire;
 
@@ -37,14 +37,14 @@ pub(crate) async fn create_token(
     State(hall): State<Shared>,
     Extension(caller): Extension<Principal>,
     JsonBody(new): JsonBody<wire::NewToken>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     let now = hall.engine.now();
     let expires_at = match new.expires_in_seconds {
         None => None,
         Some(seconds @ 1..=EXPIRES_SECONDS_MAX) => Some(now.plus(Duration::from_secs(seconds))),
         Some(_) => {
             let detail = format!("expires_in_seconds: it must be from 1 to {EXPIRES_SECONDS_MAX}");
-            return Err(Problem::new(Code::InvalidBody, detail).with("field", "expires_in_seconds"));
+            return Err(Failure::new(Code::InvalidBody, detail).with("field", "expires_in_seconds"));
         }
     };
     if !is_name(&new.name) {
@@ -64,15 +64,15 @@ pub(crate) async fn create_token(
     Ok((StatusCode::CREATED, about(&name), Json(issued)))
 }
 
-impl From<IssueError> for Problem {
-    fn from(error: IssueError) -> Problem {
+impl From<IssueError> for Failure {
+    fn from(error: IssueError) -> Failure {
         match error {
-            IssueError::NameTaken(_) => Problem::new(Code::TokenExists, error),
+            IssueError::NameTaken(_) => Failure::new(Code::TokenExists, error),
             IssueError::InvalidName => {
-                Problem::new(Code::InvalidBody, format!("name: {error}")).with("field", "name")
+                Failure::new(Code::InvalidBody, format!("name: {error}")).with("field", "name")
             }
             IssueError::InvalidPlatform => {
-                Problem::new(Code::InvalidBody, format!("platform: {error}")).with("field", "platform")
+                Failure::new(Code::InvalidBody, format!("platform: {error}")).with("field", "platform")
             }
             IssueError::Store(error) => error.into(),
         }

@@ -9,8 +9,8 @@ use engine::{AdminChange, ProofKind};
 
 use crate::audit::about;
 use crate::hall::Shared;
+use crate::http::Failure;
 use crate::principal::Principal;
-use crate::problem::Problem;
 use crate::query::Name;
 use crate::sandbox_access::check_change;
 
@@ -33,16 +33,16 @@ pub(crate) async fn delete_token(
     State(hall): State<Shared>,
     Extension(caller): Extension<Principal>,
     Name(name): Name,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<impl IntoResponse, Failure> {
     check_change(&caller, &name)?;
     match hall.access.remove_token(&name, hall.engine.now()).await? {
         AdminChange::Done => {}
         AdminChange::Missing => {
-            return Err(Problem::new(Code::TokenNotFound, format!("there is no token {name:?}")));
+            return Err(Failure::new(Code::TokenNotFound, format!("there is no token {name:?}")));
         }
         AdminChange::LastAdmin => {
             let detail = format!("{name:?} is the last admin token; create another one first");
-            return Err(Problem::new(Code::LastAdmin, detail));
+            return Err(Failure::new(Code::LastAdmin, detail));
         }
     }
     hall.tokens.forget(&name);

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -16,7 +16,7 @@ use crate::wire;
 pub(crate) async fn list_tokens(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::TokenList>, Problem> {
+) -> Result<Json<wire::TokenList>, Failure> {
     query.finish()?;
     let rows = hall.access.tokens().await?;
     Ok(Json(wire::TokenList { items: rows.into_iter().map(wire::Token::from).collect() }))

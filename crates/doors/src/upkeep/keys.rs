@@ -11,7 +11,7 @@ use tracing::error;
 use super::KeyKeeper;
 use crate::audit::about;
 use crate::hall::{Hall, Shared};
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -27,7 +27,7 @@ use crate::wire;
 pub(crate) async fn list_keys(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::KeyList>, Problem> {
+) -> Result<Json<wire::KeyList>, Failure> {
     query.finish()?;
     keeper(&hall)?.keys().await.map(Json).map_err(|error| broken(&error))
 }
@@ -43,18 +43,18 @@ pub(crate) async fn list_keys(
          description = "This server does not keep them: `not-found`."),
     )
 )]
-pub(crate) async fn rotate_keys(State(hall): State<Shared>) -> Result<impl IntoResponse, Problem> {
+pub(crate) async fn rotate_keys(State(hall): State<Shared>) -> Result<impl IntoResponse, Failure> {
     let keys = keeper(&hall)?.rotate().await.map_err(|error| broken(&error))?;
     let active = keys.items.iter().find(|key| key.active).map(|key| key.id.clone()).unwrap_or_default();
     Ok((about(&active), Json(keys)))
 }
 
-fn keeper(hall: &Hall) -> Result<&Arc<dyn KeyKeeper>, Problem> {
-    let missing = || Problem::new(Code::NotFound, "this server does not keep its keys itself");
+fn keeper(hall: &Hall) -> Result<&Arc<dyn KeyKeeper>, Failure> {
+    let missing = || Failure::new(Code::NotFound, "this server does not keep its keys itself");
     hall.upkeep.keys.as_ref().ok_or_else(missing)
 }
 
-fn broken(error: &str) -> Problem {
+fn broken(error: &str) -> Failure {
     error!(error, "the key ring cannot be read or changed");
-    Problem::internal()
+    Failure::internal()
 }

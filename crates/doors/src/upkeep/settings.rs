@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire;
 
@@ -16,7 +16,7 @@ use crate::wire;
 pub(crate) async fn list_settings(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::SettingList>, Problem> {
+) -> Result<Json<wire::SettingList>, Failure> {
     query.finish()?;
     Ok(Json(wire::SettingList { items: hall.upkeep.settings.to_vec() }))
 }

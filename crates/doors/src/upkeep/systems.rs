@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::{System, Upkeep};
 use crate::hall::Shared;
-use crate::problem::Problem;
+use crate::http::Failure;
 use crate::query::Query;
 use crate::wire::{self, SystemState};
 
@@ -32,7 +32,7 @@ const DETAIL_CHARS_MAX: usize = 300;
 pub(crate) async fn list_systems(
     State(hall): State<Shared>,
     query: Query,
-) -> Result<Json<wire::SystemList>, Problem> {
+) -> Result<Json<wire::SystemList>, Failure> {
     query.finish()?;
     Ok(Json(wire::SystemList { items: hall.upkeep.look(&hall.engine).await }))
 }

@@ -1,11 +1,13 @@
 //! How a launch comes in: looked up, checked, and accepted in one commit together with its record. Answered by the
 //! number under which clients find it again.
 
+use api::Code;
 use drivers::cloud::ProviderKind;
 use drivers::identity::CallerIdentity;
 use engine::secret::{ExposeSecret, Sealed, Sealer};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
 use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+use http::StatusCode;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -61,8 +63,9 @@ pub async fn launch(
     let tenant = who.tenant();
     let sealed = admit::params(asked, &engine.sealer(&tenant, &resource));
     findings.add(sealed.as_ref().err().cloned().unwrap_or_default());
-    findings.verdict(400)?;
-    let record = LaunchRecord::accepted(&sealed.map_err(|flaws| Rejection::flawed(400, flaws))?);
+    findings.verdict(StatusCode::BAD_REQUEST)?;
+    let record =
+        LaunchRecord::accepted(&sealed.map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?);
     let portrait = record.portrait().map_err(|error| internal(&error))?;
     let command = Command {
         workflow: LAUNCH.to_owned(),
@@ -99,11 +102,15 @@ async fn check_room(desk: &Desk<'_>, provider: ProviderKind) -> Result<(), Rejec
         let known: Vec<&str> = launches.providers.keys().map(|kind| kind.as_str()).collect();
         let message = format!("this server cannot launch at {provider}");
         let hint = if known.is_empty() { "configure a provider".into() } else { known.join(", ") };
-        return Err(Rejection::new(400, "provider_not_configured", message).at("provider").hint(hint));
+        return Err(Rejection::new(Code::ProviderNotConfigured, message)
+            .status(StatusCode::BAD_REQUEST)
+            .at("provider")
+            .hint(hint));
     }
-    launches.intake.enter(&who.org, provider, engine.now()).map_err(|after| Rejection {
-        retry_after: Some(after),
-        ..Rejection::new(429, "too_fast", "launches come in too fast").hint("wait a moment, then try again")
+    launches.intake.enter(&who.org, provider, engine.now()).map_err(|after| {
+        Rejection::new(Code::TooFast, "launches come in too fast")
+            .hint("wait a moment, then try again")
+            .after(after)
     })?;
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
@@ -116,11 +123,8 @@ async fn check_room(desk: &Desk<'_>, provider: ProviderKind) -> Result<(), Rejec
     let most = launches.settings.active_max;
     if active >= u64::from(most) {
         let message = format!("{active} launches are under way, and an organisation may have {most}");
-        return Err(Rejection {
-            retry_after: Some(FULL_COME_BACK),
-            ..Rejection::new(429, "too_many_launches", message)
-                .hint("wait until some are over, or cancel some")
-        });
+        let hint = "wait until some are over, or cancel some";
+        return Err(Rejection::new(Code::TooManyLaunches, message).hint(hint).after(FULL_COME_BACK));
     }
     Ok(())
 }
@@ -232,7 +236,6 @@ fn means(form: &LaunchForm, params: &Params, sealer: &Sealer) -> bool {
 }
 
 /// The same organisation and key give the same launch, in every process.
-#[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
 fn derived_id(who: &Requester, key: &str) -> Result<Uuid, Rejection> {
     let length = key.chars().count();
     if !(1..=KEY_CHARS_MAX).contains(&length) || key.chars().any(char::is_control) {
@@ -248,5 +251,5 @@ fn derived_id(who: &Requester, key: &str) -> Result<Uuid, Rejection> {
 
 fn internal(error: &str) -> Rejection {
     tracing::error!(error, "a launch could not be accepted");
-    Rejection::new(500, "internal", "the launch could not be accepted; the reason is in the log")
+    Rejection::new(Code::Internal, "the launch could not be accepted; the reason is in the log")
 }

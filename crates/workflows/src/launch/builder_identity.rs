@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use api::Code;
 use drivers::identity::{CallerIdentity, ServiceIdentity};
 use engine::secret::{ExposeSecret, Sealed, SecretString};
 
@@ -59,7 +60,6 @@ pub struct BuilderIdentity {
 impl Launches {
     /// The caller's own identity, or the one of its organisation. Without either the caller has no right to build, and
     /// nothing of the Image Builder is its own.
-    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
     pub fn builder_identity(
         &self,
         who: &Requester,
@@ -94,7 +94,7 @@ fn missing(organisation: &str) -> Rejection {
     let message = format!(
         "organisation {organisation} has no identity at the Image Builder: {SETTING} has no entry for it"
     );
-    Rejection::new(403, "no_service_identity", message).at("image_id").hint(format!(
+    Rejection::new(Code::NoServiceIdentity, message).at("image_id").hint(format!(
         "ask the operator to add {SETTING}.{organisation} with the org id, the account number and the entitlements, \
          or launch an image of the cloud"
     ))
@@ -128,8 +128,8 @@ mod tests {
         let service = configured.builder_identity(&who("13"), None).unwrap();
         assert_eq!((org_of(&service.identity).as_str(), service.org.as_deref()), ("000013", Some("000013")));
         let refused = configured.builder_identity(&who("14"), None).unwrap_err();
-        assert_eq!((refused.status, refused.code), (403, "no_service_identity"));
-        assert!(refused.message.contains("14") && refused.message.contains(SETTING), "{}", refused.message);
+        assert_eq!((refused.status.as_u16(), refused.code.as_ref()), (403, "no_service_identity"));
+        assert!(refused.detail.contains("14") && refused.detail.contains(SETTING), "{}", refused.detail);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use api::Code;
 use drivers::identity::CallerIdentity;
 use drivers::image_builder::{BuilderError, Distribution, DistributionArchitecture};
 
@@ -35,7 +36,7 @@ pub async fn architectures(
         BuilderError::Refused { status: 400 | 404, .. } | BuilderError::Unknown => {
             Rejection::not_found("such distribution for this organisation")
         }
-        BuilderError::Refused { status: 403, message } => Rejection::new(403, "forbidden", message),
+        BuilderError::Refused { status: 403, message } => Rejection::new(Code::Forbidden, message),
         error => builder_trouble(&error),
     })
 }

@@ -3,9 +3,11 @@
 
 use std::time::Duration;
 
+use api::Code;
 use drivers::cloud::ProviderKind;
 use engine::store::{Expect, ResourceRow};
 use engine::{Engine, Phase, Resource};
+use http::StatusCode;
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -43,7 +45,7 @@ pub async fn parameters(
     let mut findings = Findings::default();
     let image = waiting.image(&desk, &sealer, &mut findings).await?;
     let asked = desk.parameters(waiting.params.provider, &image, form, &mut findings).await?;
-    findings.verdict(422)?;
+    findings.verdict(StatusCode::UNPROCESSABLE_ENTITY)?;
     let mut portrait = asked.sealed(&sealer).portrait().map_err(|error| internal(&error))?;
     // Nobody deletes it: it is a tombstone from the beginning, which goes when the launch is long over.
     portrait.gone_at = Some(engine.now().plus(KEPT_FOR));
@@ -107,8 +109,6 @@ impl Waiting {
         Ok(self.state.image.as_ref().map_or(facts.clone(), |image| facts.known_as(image)))
     }
 }
-
-#[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
 fn same_again(
     waiting: &Waiting,
     first: &ResourceRow,
@@ -121,16 +121,14 @@ fn same_again(
         return Ok(());
     }
     let message = "this launch has its parameters already";
-    Err(Rejection { code: "parameters_given", ..Rejection::conflict(message) }
-        .hint("cancel this launch and ask for another one"))
+    Err(Rejection::new(Code::ParametersGiven, message).hint("cancel this launch and ask for another one"))
 }
 
 fn over() -> Rejection {
-    Rejection { code: "launch_over", ..Rejection::conflict("this launch is over") }
-        .hint("ask for another one")
+    Rejection::new(Code::LaunchOver, "this launch is over").hint("ask for another one")
 }
 
 fn internal(error: &str) -> Rejection {
     tracing::error!(error, "parameters could not be taken");
-    Rejection::new(500, "internal", "the parameters could not be taken; the reason is in the log")
+    Rejection::new(Code::Internal, "the parameters could not be taken; the reason is in the log")
 }

@@ -1,10 +1,12 @@
 //! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
 
+use api::Code;
 use drivers::cloud::ProviderKind;
 use drivers::cloud::spec::is_id;
 use drivers::identity::CallerIdentity;
 use drivers::image_builder::{BuilderError, Compose, Distribution};
 use engine::Engine;
+use http::StatusCode;
 use uuid::Uuid;
 
 use super::admit;
@@ -54,13 +56,12 @@ impl Findings {
     }
 
     /// The status for what is wrong is the door's: `400` for a request, `422` for parameters that come later.
-    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
-    pub(super) fn verdict(self, status: u16) -> Result<(), Rejection> {
+    pub(super) fn verdict(self, status: StatusCode) -> Result<(), Rejection> {
         if self.flaws.is_empty() {
             return Ok(());
         }
         if self.missing == self.flaws.len() {
-            return Err(Rejection { code: "not_found", ..Rejection::flawed(404, self.flaws) });
+            return Err(Rejection::flawed(StatusCode::NOT_FOUND, self.flaws));
         }
         Err(Rejection::flawed(status, self.flaws))
     }
@@ -136,7 +137,6 @@ impl Desk<'_> {
     }
 
     /// The caller at the Image Builder, where there is one.
-    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
     pub(super) fn builder_identity(
         &self,
         forwarded: Option<&CallerIdentity>,
@@ -233,11 +233,9 @@ pub(super) fn builder_trouble(error: &BuilderError) -> Rejection {
     let message = error.to_string();
     match error {
         BuilderError::Unknown => Rejection::not_found("such image"),
-        BuilderError::Quota { .. } => Rejection::new(403, "image_builder_quota", message),
-        BuilderError::Throttled { retry_after } => {
-            Rejection { retry_after: Some(*retry_after), ..Rejection::unavailable(message) }
-        }
-        BuilderError::Refused { .. } => Rejection::new(502, "image_builder_refused", message),
+        BuilderError::Quota { .. } => Rejection::new(Code::ImageBuilderQuota, message),
+        BuilderError::Throttled { retry_after } => Rejection::unavailable(message).after(*retry_after),
+        BuilderError::Refused { .. } => Rejection::new(Code::ImageBuilderRefused, message),
         BuilderError::Unreachable { .. } | BuilderError::TimedOut { .. } | BuilderError::Broken { .. } => {
             Rejection::unavailable(message)
         }
@@ -245,7 +243,7 @@ pub(super) fn builder_trouble(error: &BuilderError) -> Rejection {
 }
 
 pub(super) fn no_builder() -> Rejection {
-    Rejection::new(501, "no_image_builder", "this server is connected to no Image Builder")
+    Rejection::new(Code::NoImageBuilder, "this server is connected to no Image Builder")
         .at("image_id")
         .hint("name an image of the cloud")
 }

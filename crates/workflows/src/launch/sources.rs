@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use api::Code;
 use drivers::cloud::{
     Access, Account, Category, CloudError, Fingerprints, Identity, Order, Page, Place, Provider,
     ProviderKind, Templates,
 };
 
 use engine::Engine;
+use http::StatusCode;
 
 use super::catalogue::{RefreshError, refresh};
 use super::params::Requester;
@@ -70,7 +72,7 @@ async fn reach<'a>(launches: &'a Launches, who: &Requester, id: &str) -> Result<
     let account = account.ok_or_else(|| Rejection::not_found("such source").at("source_id"))?;
     let message = format!("this server cannot reach {}", account.provider);
     enter(launches, who, account)
-        .ok_or_else(|| Rejection::new(501, "provider_not_configured", message).at("source_id"))
+        .ok_or_else(|| Rejection::new(Code::ProviderNotConfigured, message).at("source_id"))
 }
 
 /// Whether the source lets us in, by the cheapest call there is.
@@ -136,7 +138,7 @@ pub async fn templates(
         }
         None if spec.is_regional => {
             let flaw = Flaw::new("region", "is missing").hint("name the region of the launch templates");
-            return Err(Rejection::flawed(400, vec![flaw]));
+            return Err(Rejection::flawed(StatusCode::BAD_REQUEST, vec![flaw]));
         }
         region => region.unwrap_or(spec.home),
     };

@@ -1,9 +1,11 @@
 //! What a caller is told when something cannot be done: a status, a short text and what lies behind it.
 
+use api::Error;
 use drivers::opennebula::{NebulaError, Refusal as Kind};
+use http::StatusCode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::json::{Json, Members};
+use super::json::Json;
 
 /// Kept in the state of an operation that failed, so it never holds a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,17 +45,6 @@ impl Refusal {
         Refusal { may_heal: cause.may_heal(), ..Refusal::new(status, error, message) }
     }
 
-    /// The body of the answer.
-    pub fn body(&self) -> String {
-        let members: Members = [
-            ("error".to_owned(), Json::from(self.error.as_str())),
-            ("message".to_owned(), self.message.clone()),
-        ]
-        .into_iter()
-        .collect();
-        Json::from(members).to_string()
-    }
-
     /// The same with one more sentence, where there is room for one.
     #[must_use]
     pub(super) fn and(mut self, more: &str) -> Refusal {
@@ -61,6 +52,20 @@ impl Refusal {
             *text = if text.is_empty() { more.to_owned() } else { format!("{text}; {more}") };
         }
         self
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        let status = StatusCode::from_u16(refusal.status).ok().filter(|status| status.as_u16() >= 400);
+        let (detail, is_json) = match refusal.message {
+            Json::Text(text) => (text, false),
+            other => (other.to_string(), true),
+        };
+        let mut error = Error::of_status(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), detail);
+        error.title = refusal.error.into();
+        error.detail_is_json = is_json;
+        error
     }
 }
 
@@ -86,6 +91,8 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Erro
 
 #[cfg(test)]
 mod tests {
+    use api::{Cognit, Format as _};
+
     use super::*;
 
     #[test]
@@ -96,7 +103,7 @@ mod tests {
         let read: Refusal = serde_json::from_value(saved).unwrap();
         assert_eq!(read, refusal);
         let body = r#"{"error":"it failed","message":[{"timestamp":1,"severity":"E","message":"no"}]}"#;
-        assert_eq!(read.body(), body);
+        assert_eq!(String::from_utf8(Cognit.write(&read.into())).unwrap(), body);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How a look at a source is asked for.
 
+use api::Code;
 use engine::store::Expect;
 use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
 
@@ -60,5 +61,5 @@ pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Ch
 
 fn internal(error: &str) -> Rejection {
     tracing::error!(error, "a check of a source could not be accepted");
-    Rejection::new(500, "internal", "the check could not be accepted; the reason is in the log")
+    Rejection::new(Code::Internal, "the check could not be accepted; the reason is in the log")
 }

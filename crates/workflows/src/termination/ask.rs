@@ -1,5 +1,6 @@
 //! How the end of a machine is asked for, and how far it is.
 
+use api::Code;
 use drivers::cloud::spec::is_id;
 use drivers::cloud::{InstanceState, ProviderKind};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
@@ -54,8 +55,6 @@ impl Machine {
     fn resource(&self) -> String {
         Termination::resource(self.record.launch, &self.instance_id)
     }
-
-    #[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
     fn params(&self, who: &Requester) -> Result<Params, Rejection> {
         let parameters = self.record.parameters.as_ref();
         let parameters = parameters.ok_or_else(|| internal("the launch has instances and no parameters"))?;
@@ -71,7 +70,6 @@ impl Machine {
 }
 
 /// What a launch under way has made is its own business.
-#[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
 fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), Rejection> {
     if row.phase.is_none_or(Phase::is_final) {
         return Ok(());
@@ -82,7 +80,7 @@ fn check(row: &ResourceRow, record: &LaunchRecord) -> Result<(), Rejection> {
         let hint = "wait until it is over, or cancel it with terminate=true";
         ("the launch of this instance is under way", hint)
     };
-    Err(Rejection::new(409, "launch_under_way", message).hint(hint))
+    Err(Rejection::new(Code::LaunchUnderWay, message).hint(hint))
 }
 
 /// How often to look again when somebody else has written the record in the meantime.
@@ -107,7 +105,6 @@ pub async fn find(engine: &Engine, who: &Requester, instance_id: &str) -> Result
 }
 
 /// All machines of a launch. One that is under way is not asked for them.
-#[expect(clippy::result_large_err, reason = "a rejection is rare, and ends the request")]
 pub fn machines(row: &ResourceRow) -> Result<Vec<Machine>, Rejection> {
     let record: LaunchRecord = numbers::read(row)?;
     check(row, &record)?;
@@ -166,5 +163,5 @@ pub async fn standing(engine: &Engine, machine: &Machine) -> Result<Standing, Re
 
 fn internal(error: &str) -> Rejection {
     tracing::error!(error, "an instance could not be terminated");
-    Rejection::new(500, "internal", "it could not be accepted; the reason is in the log")
+    Rejection::new(Code::Internal, "it could not be accepted; the reason is in the log")
 }

@@ -76,7 +76,7 @@ async fn no_organisation_has_the_role_of_another_taken_from_a_sources_api() {
     for external_id in forged().iter().map(|id| Some(id.as_str())).chain([None, Some(""), Some("guessed")]) {
         add(&office, "72", &bert().org, external_id).await;
         let refused = sources::status(&office.launches, &bert(), "72").await.unwrap_err();
-        assert_eq!(refused.status, 403, "{external_id:?} {refused:?}");
+        assert_eq!(refused.status.as_u16(), 403, "{external_id:?} {refused:?}");
         assert_eq!(entered(&office).await, 0, "{external_id:?}");
     }
     // A source of another organisation is none at all.
@@ -154,7 +154,7 @@ async fn a_key_pair_that_another_organisation_needs_is_not_deleted() {
     assert_eq!(office.standing("key_pair").await, 1);
     // The number of a key is no secret.
     let refused = pubkeys::delete(&office.engine, &bert(), hers).await.unwrap_err();
-    assert_eq!(refused.status, 404);
+    assert_eq!(refused.status.as_u16(), 404);
     let same = pubkeys::create(&office.engine, &bert(), "key 1", &key_line(1)).await.unwrap();
     let deletion = pubkeys::delete(&office.engine, &bert(), same.number).await.unwrap();
     office.ended(deletion).await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{Cognit, Format as _};
 use engine::store::{MemoryStore, Store};
 use engine::{Inspection, OperationId, Phase, WallClock};
 use serde::Serialize;
@@ -168,4 +169,9 @@ pub(crate) fn succeeded(ended: &Inspection) -> Value {
 pub(crate) fn refused(ended: &Inspection) -> Refusal {
     assert_eq!(ended.shown.summary.phase, Phase::Undone, "{:?}", ended.memory.last_error);
     serde_json::from_value(ended.memory.state["refusal"].clone()).unwrap()
+}
+
+/// The body of the answer, as devices see it.
+pub(crate) fn written(refusal: Refusal) -> String {
+    String::from_utf8(Cognit.write(&refusal.into())).unwrap()
 }

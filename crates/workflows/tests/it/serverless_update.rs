@@ -7,7 +7,7 @@ use engine::Phase;
 use serde_json::{Value, json};
 use workflows::serverless::{Errand, ServerlessSettings, update};
 
-use crate::serverless_site::{Site, credentials, finished, members, quick, refused, succeeded};
+use crate::serverless_site::{Site, credentials, finished, members, quick, refused, succeeded, written};
 
 fn sized(cpu: u32, memory: u32, disk: u32) -> Value {
     json!({"FLAVOUR": "Function", "CPU": cpu, "MEMORY": memory, "DISK_SIZE": disk})
@@ -99,7 +99,7 @@ async fn a_machine_that_does_not_run_is_not_touched() {
     let wanted = json!({"NAME": "after", "FAAS": sized(2, 192, 1152)});
     let refusal = site.update(&house, id, wanted).await.unwrap_err();
     let body = r#"{"error":"Cannot update Serverless Runtime Function VM FAAS on a transient state","message":"PENDING"}"#;
-    assert_eq!((refusal.status, refusal.body().as_str()), (423, body));
+    assert_eq!((refusal.status, written(refusal).as_str()), (423, body));
     assert_eq!(site.read(id).await.unwrap().name, "before");
 }
 

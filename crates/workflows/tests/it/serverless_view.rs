@@ -10,7 +10,7 @@ use workflows::serverless::sweep::Sweep;
 use workflows::serverless::view::{self, Query};
 use workflows::serverless::{Credentials, RuntimeState};
 
-use crate::serverless_site::{Site, credentials, members};
+use crate::serverless_site::{Site, credentials, members, written};
 
 fn function(name: &str) -> Value {
     json!({"NAME": name, "FAAS": {"FLAVOUR": "Function"}})
@@ -66,7 +66,7 @@ async fn what_is_no_runtime_is_not_found() {
     let service = site.read(id).await.unwrap().service_id().unwrap();
     for id in [service, 999_999] {
         let refusal = site.read(id).await.unwrap_err();
-        assert_eq!(refusal.body(), r#"{"error":"Serverless Runtime not found","message":""}"#);
+        assert_eq!(written(refusal.clone()), r#"{"error":"Serverless Runtime not found","message":""}"#);
         assert_eq!(refusal.status, 404);
     }
 }

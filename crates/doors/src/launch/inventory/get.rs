@@ -7,10 +7,11 @@ use workflows::termination;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
 use super::list::InventoryItem;
 use super::wire::{InventoryInstance, Termination};
+use crate::http::Failure;
+use crate::launch::error;
 
 /// Shows one machine that was launched, with its state as the cloud has it now.
 #[utoipa::path(
@@ -25,11 +26,11 @@ pub(in crate::launch) async fn get_instance(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<Json<InventoryInstance>, Refused> {
+) -> Result<Json<InventoryInstance>, Failure> {
     let (launches, engine, who) = (&desk.door.launches, &desk.hall.engine, &principal.requester);
     let machine = termination::find(engine, who, &id).await?;
     let item = inventory::one(launches, engine, who, machine.row(), &id).await?;
-    let item = InventoryItem::from(item.ok_or_else(|| Refused::not_found("instance"))?);
+    let item = InventoryItem::from(item.ok_or_else(|| error::not_found("instance"))?);
     let standing = termination::standing(engine, &machine).await?;
     Ok(Json(InventoryInstance { item, termination: Termination::of(&machine, standing) }))
 }

@@ -12,8 +12,9 @@ use super::super::launches::find::provider;
 use super::super::launches::wire::{Instance, InstanceDetail};
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
-use super::super::refused::Refused;
 use super::super::{BASE, Desk};
+use crate::http::Failure;
+use crate::launch::error;
 
 /// A page of the inventory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -87,11 +88,11 @@ pub(in crate::launch) async fn list_inventory(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     asked: Asked,
-) -> Result<Response, Refused> {
-    let number = |name: &str| -> Result<Option<i64>, Refused> {
+) -> Result<Response, Failure> {
+    let number = |name: &str| -> Result<Option<i64>, Failure> {
         let text = asked.text(name)?;
         let read = text.map(str::parse::<i64>).transpose();
-        read.map_err(|_| Refused::invalid(name, "it must be a whole number"))
+        read.map_err(|_| error::invalid(name, "it must be a whole number"))
     };
     let after = number("after")?;
     let limit = number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|limit| *limit > 0);
@@ -101,7 +102,7 @@ pub(in crate::launch) async fn list_inventory(
     let is_csv = match asked.text("format")? {
         Some("csv") => true,
         None | Some("json") => false,
-        Some(_) => return Err(Refused::invalid("format", "it must be json or csv")),
+        Some(_) => return Err(error::invalid("format", "it must be json or csv")),
     };
     let page = inventory::page(launches, engine, &principal.requester, provider, after, limit).await?;
     let data: Vec<InventoryItem> = page.items.into_iter().map(InventoryItem::from).collect();

@@ -7,10 +7,10 @@ use workflows::termination::{self, Machine};
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
 use super::super::{Counter, Desk, wire};
 use super::wire::Termination;
+use crate::http::Failure;
 
 /// Terminates one machine of a launch that is over. To ask again is to ask for the same.
 #[utoipa::path(
@@ -26,7 +26,7 @@ pub(in crate::launch) async fn terminate_instance(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<(StatusCode, Json<Termination>), Refused> {
+) -> Result<(StatusCode, Json<Termination>), Failure> {
     let machine = termination::find(&desk.hall.engine, &principal.requester, &id).await?;
     principal.must(&format!("{RESERVATION}.{}", machine.provider()), Verb::Control)?;
     Ok((StatusCode::ACCEPTED, Json(ask(&desk, &principal, &machine).await?)))
@@ -37,7 +37,7 @@ pub(in crate::launch) async fn ask(
     desk: &Counter,
     principal: &TenantPrincipal,
     machine: &Machine,
-) -> Result<Termination, Refused> {
+) -> Result<Termination, Failure> {
     let standing = termination::ask(&desk.hall.engine, &principal.requester, machine).await?;
-    Termination::of(machine, standing).ok_or_else(Refused::internal)
+    Termination::of(machine, standing).ok_or_else(Failure::internal)
 }

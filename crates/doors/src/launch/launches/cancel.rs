@@ -9,11 +9,13 @@ use engine::{AskError, Verb as Wish};
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::find::{Found, find};
 use super::wire;
 use crate::audit::about;
+use crate::http::Failure;
+use crate::launch::error;
+use api::Code;
 
 /// Gives a launch up, and takes back what it made.
 ///
@@ -32,20 +34,16 @@ pub(in crate::launch) async fn cancel_launch(
     principal: TenantPrincipal,
     Name(name): Name,
     asked: Asked,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, Failure> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
     let may_terminate = asked.switch("terminate")?.unwrap_or(false);
     if found.view.stage.success() == Some(true) {
         let launch = found.view.record.launch;
-        return Err(Refused::new(
-            StatusCode::CONFLICT,
-            "not_now",
-            "this launch has ended and cannot be cancelled",
-        )
-        .hint(format!("to end its instances, POST /launches/{launch}/terminate")));
+        return Err(Failure::new(Code::NotNow, "this launch has ended and cannot be cancelled")
+            .hint(format!("to end its instances, POST /launches/{launch}/terminate")));
     }
     if !found.view.record.state.instances.is_empty() && !may_terminate {
-        return Err(Refused::new(StatusCode::CONFLICT, "has_instances", "this launch has instances already")
+        return Err(Failure::new(Code::HasInstances, "this launch has instances already")
             .hint("add terminate=true to the query if they may be terminated"));
     }
     ask(&desk, &principal, &name, &found, Wish::Cancel).await
@@ -58,21 +56,19 @@ pub(super) async fn ask(
     name: &str,
     found: &Found,
     wish: Wish,
-) -> Result<impl IntoResponse + use<>, Refused> {
-    let operation = found.view.operation.ok_or_else(|| Refused::not_found("launch"))?;
+) -> Result<impl IntoResponse + use<>, Failure> {
+    let operation = found.view.operation.ok_or_else(|| error::not_found("launch"))?;
     desk.hall.engine.ask(operation, wish, &principal.name(), "").await.map_err(refusal)?;
     let launch = found.view.record.launch;
     let found = find(desk, principal, name, Verb::Control).await?;
     Ok((StatusCode::ACCEPTED, about(&launch), Json(wire::Launch::from(&found.view))))
 }
 
-fn refusal(error: AskError) -> Refused {
+fn refusal(error: AskError) -> Failure {
     match error {
         AskError::Store(error) => error.into(),
-        AskError::NotFound => Refused::not_found("launch"),
-        AskError::NotNow { .. } | AskError::Busy { .. } => {
-            Refused::new(StatusCode::CONFLICT, "not_now", error.to_string())
-                .hint("look at the launch: its state says what can be asked")
-        }
+        AskError::NotFound => error::not_found("launch"),
+        AskError::NotNow { .. } | AskError::Busy { .. } => Failure::new(Code::NotNow, error.to_string())
+            .hint("look at the launch: its state says what can be asked"),
     }
 }

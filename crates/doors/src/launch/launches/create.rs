@@ -7,14 +7,15 @@ use axum::response::IntoResponse;
 use workflows::launch::accept;
 use workflows::launch::form::LaunchForm;
 
-use super::super::body::Sent;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
 use super::super::{BASE, Desk};
 use super::find::{find, provider};
 use super::{image, wire};
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
+use crate::launch::error;
 
 /// Builds an image if need be, and launches it.
 ///
@@ -36,8 +37,8 @@ pub(in crate::launch) async fn create_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-    Sent(new): Sent<wire::NewLaunch>,
-) -> Result<impl IntoResponse, Refused> {
+    JsonBody(new): JsonBody<wire::NewLaunch>,
+) -> Result<impl IntoResponse, Failure> {
     let provider = provider("provider", &new.provider)?;
     principal.must(&format!("{RESERVATION}.{provider}"), Verb::Write)?;
     let launches = &desk.door.launches;
@@ -63,8 +64,8 @@ pub(in crate::launch) async fn create_launch(
     ))
 }
 
-pub(in crate::launch) fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Refused> {
+pub(in crate::launch) fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let text = value.to_str().map_err(|_| Refused::invalid("Idempotency-Key", "it is not plain text"))?;
+    let text = value.to_str().map_err(|_| error::invalid("Idempotency-Key", "it is not plain text"))?;
     Ok(Some(text))
 }

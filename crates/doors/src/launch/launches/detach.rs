@@ -9,11 +9,11 @@ use workflows::launch::profile::Detach;
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::cancel::ask;
 use super::find::find;
 use super::wire;
+use crate::http::Failure;
 
 /// Says that the window is closed.
 ///
@@ -28,7 +28,7 @@ pub(in crate::launch) async fn detach_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
     let record = &found.view.record;
     let ends = record.profile.detach == Detach::Cancel;

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use api::Code;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::IntoResponse;
@@ -13,10 +14,11 @@ use futures_util::stream::{Stream, unfold};
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::find::{Found, find};
 use super::wire;
+use crate::http::Failure;
+use crate::launch::error;
 use crate::operations::watchers::Watch;
 
 /// Tells a proxy to pass events on at once.
@@ -41,10 +43,10 @@ pub(in crate::launch) async fn stream_launch(
     principal: TenantPrincipal,
     Name(name): Name,
     headers: HeaderMap,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, Failure> {
     let found = find(&desk, &principal, &name, Verb::Read).await?;
-    let operation = found.view.operation.ok_or_else(|| Refused::not_found("launch"))?;
-    let full = || Refused::unavailable("there are too many streams");
+    let operation = found.view.operation.ok_or_else(|| error::not_found("launch"))?;
+    let full = || error::unavailable("there are too many streams");
     let watch = desk.hall.watchers.watch(operation).ok_or_else(full)?;
     let told = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let closes_at = desk.hall.engine.now().plus(LIFE);
@@ -82,7 +84,7 @@ impl News {
                 }
                 Ok(found) if found.view.stage.is_over() => return Some((frame(&found, "end"), true)),
                 // A database that does not answer will answer again; what is gone stays gone.
-                Err(refused) if refused.code() == "not_found" => return None,
+                Err(failure) if failure.code() == Some(Code::NotFound) => return None,
                 Ok(_) | Err(_) => {}
             }
             if self.desk.hall.engine.now() >= self.closes_at || !self.rest().await {

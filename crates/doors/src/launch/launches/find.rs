@@ -11,8 +11,9 @@ use workflows::launch::status::{Unreadable, View};
 
 use super::super::Counter;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
+use crate::http::Failure;
+use crate::launch::error;
 
 /// The journal of a launch is short; what is beyond this shows steps without their times.
 const EVENTS_MAX: usize = 1000;
@@ -38,8 +39,8 @@ pub(in crate::launch) async fn find(
     principal: &TenantPrincipal,
     name: &str,
     verb: Verb,
-) -> Result<Found, Refused> {
-    let row = row(desk, principal, name).await?.ok_or_else(|| Refused::not_found("launch"))?;
+) -> Result<Found, Failure> {
+    let row = row(desk, principal, name).await?.ok_or_else(|| error::not_found("launch"))?;
     let view = View::of_row(&row).map_err(unreadable)?;
     principal.must(&format!("{RESERVATION}.{}", view.record.provider), verb)?;
     detailed(desk, view).await
@@ -49,7 +50,7 @@ async fn row(
     desk: &Counter,
     principal: &TenantPrincipal,
     name: &str,
-) -> Result<Option<ResourceRow>, Refused> {
+) -> Result<Option<ResourceRow>, Failure> {
     let tenant = principal.requester.tenant();
     let engine = &desk.hall.engine;
     if let Ok(number) = name.parse::<i64>() {
@@ -60,7 +61,7 @@ async fn row(
     Ok(row.filter(|row| row.tenant == tenant && row.kind == LaunchRecord::KIND))
 }
 
-async fn detailed(desk: &Counter, view: View) -> Result<Found, Refused> {
+async fn detailed(desk: &Counter, view: View) -> Result<Found, Failure> {
     let engine = &desk.hall.engine;
     let Some(operation) = view.operation else { return Ok(Found { view, seq: 0 }) };
     // The record outlives its operation.
@@ -69,8 +70,8 @@ async fn detailed(desk: &Counter, view: View) -> Result<Found, Refused> {
     Ok(Found { seq: inspection.seq, view: view.in_detail(&inspection, &journal) })
 }
 
-pub(in crate::launch) fn provider(field: &str, text: &str) -> Result<ProviderKind, Refused> {
-    text.parse().map_err(|error: String| Refused::invalid(field, error))
+pub(in crate::launch) fn provider(field: &str, text: &str) -> Result<ProviderKind, Failure> {
+    text.parse().map_err(|error: String| error::invalid(field, error))
 }
 
 /// A launch in a list. One that cannot be read is in the log, and does not hide the others.
@@ -79,7 +80,7 @@ pub(in crate::launch) fn listed(row: &ResourceRow) -> Option<View> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is the end of every such error")]
-fn unreadable(why: Unreadable) -> Refused {
+fn unreadable(why: Unreadable) -> Failure {
     error!(%why, "a launch cannot be shown");
-    Refused::internal()
+    Failure::internal()
 }

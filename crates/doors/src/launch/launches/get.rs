@@ -7,9 +7,9 @@ use axum::response::Response;
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
-use super::super::refused::Refused;
 use super::wait::{answer, look};
 use super::wire;
+use crate::http::Failure;
 
 /// Shows a launch.
 ///
@@ -29,7 +29,7 @@ pub(in crate::launch) async fn get_launch(
     Name(name): Name,
     asked: Asked,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let (found, is_known) = look(&desk, &principal, &name, &asked, &headers).await?;
     Ok(answer(&found, is_known, wire::Launch::from(&found.view)))
 }

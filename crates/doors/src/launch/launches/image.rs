@@ -3,17 +3,18 @@
 use uuid::Uuid;
 use workflows::launch::params::AskedImage;
 
-use super::super::refused::Refused;
 use super::wire;
+use crate::http::Failure;
+use crate::launch::error;
 
-pub(super) fn asked(image: &wire::NewImage) -> Result<AskedImage, Refused> {
+pub(super) fn asked(image: &wire::NewImage) -> Result<AskedImage, Failure> {
     match (&image.id, &image.compose_id, &image.build) {
         (None, None, None) => Ok(AskedImage::None),
         (Some(id), None, None) => Ok(AskedImage::Cloud { id: id.clone() }),
         (None, Some(id), None) => Uuid::try_parse(id)
             .map(|id| AskedImage::Compose { id })
-            .map_err(|_| Refused::invalid("image.compose_id", "it must be a UUID")),
+            .map_err(|_| error::invalid("image.compose_id", "it must be a UUID")),
         (None, None, Some(request)) => Ok(AskedImage::Build { request: request.clone() }),
-        _ => Err(Refused::invalid("image", "it must have one of id, compose_id and build")),
+        _ => Err(error::invalid("image", "it must have one of id, compose_id and build")),
     }
 }

@@ -12,10 +12,11 @@ use super::super::Desk;
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
-use super::super::refused::Refused;
 use super::super::rights::{RESERVATION, Verb};
 use super::find::listed;
 use super::wire;
+use crate::http::Failure;
+use crate::launch::error;
 
 const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
 
@@ -34,11 +35,11 @@ pub(in crate::launch) async fn list_launches(
     principal: TenantPrincipal,
     paging: Paging,
     asked: Asked,
-) -> Result<Json<wire::LaunchList>, Refused> {
+) -> Result<Json<wire::LaunchList>, Failure> {
     let mut labels = Vec::new();
     if let Some(state) = asked.text("state")? {
         if !STATES.contains(&state) {
-            return Err(Refused::invalid("state", format!("it must be one of {}", STATES.join(", "))));
+            return Err(error::invalid("state", format!("it must be one of {}", STATES.join(", "))));
         }
         labels.push(("state".to_owned(), vec![state.to_owned()]));
     }
@@ -59,9 +60,9 @@ pub(in crate::launch) async fn list_launches(
 pub(in crate::launch) fn providers(
     principal: &TenantPrincipal,
     asked: Option<&str>,
-) -> Result<Vec<String>, Refused> {
+) -> Result<Vec<String>, Failure> {
     let asked = asked.map(str::parse::<ProviderKind>).transpose();
-    let asked = asked.map_err(|error| Refused::invalid("provider", error))?;
+    let asked = asked.map_err(|error| error::invalid("provider", error))?;
     if let Some(provider) = asked {
         principal.must(&format!("{RESERVATION}.{provider}"), Verb::Read)?;
     }
@@ -76,7 +77,7 @@ pub(in crate::launch) async fn newest_first(
     desk: &Desk,
     query: ResourceQuery,
     paging: &Paging,
-) -> Result<(Vec<engine::store::ResourceRow>, u64), Refused> {
+) -> Result<(Vec<engine::store::ResourceRow>, u64), Failure> {
     let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
     let total = desk.hall.engine.resources(&count).await?.total.unwrap_or(0);
     let (limit, offset) = paging.window();

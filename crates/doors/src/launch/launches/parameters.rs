@@ -6,14 +6,14 @@ use axum::response::IntoResponse;
 use workflows::launch::give;
 
 use super::super::Desk;
-use super::super::body::Sent;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::find::find;
 use super::wire;
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 
 /// Says how and where to launch what is being built.
 ///
@@ -33,8 +33,8 @@ pub(in crate::launch) async fn give_parameters(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-    Sent(new): Sent<wire::NewParameters>,
-) -> Result<impl IntoResponse, Refused> {
+    JsonBody(new): JsonBody<wire::NewParameters>,
+) -> Result<impl IntoResponse, Failure> {
     let launch = find(&desk, &principal, &name, Verb::Write).await?.view.record.launch;
     let form = new.form(&desk, &principal).await?;
     let (launches, engine) = (&desk.door.launches, &desk.hall.engine);

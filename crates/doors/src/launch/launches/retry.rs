@@ -1,7 +1,6 @@
 //! `POST /launches/{id}/retry` and `POST /launches/{id}/cleanup`
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use engine::Verb as Wish;
 use workflows::launch::status::Stage;
@@ -9,11 +8,12 @@ use workflows::launch::status::Stage;
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::cancel::ask;
 use super::find::find;
 use super::wire;
+use crate::http::Failure;
+use api::Code;
 
 /// Starts a launch again that failed or was cancelled, or makes one that waits try at once.
 #[utoipa::path(
@@ -28,10 +28,10 @@ pub(in crate::launch) async fn retry_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, Failure> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
     if found.view.stage == Stage::FailedDirty {
-        return Err(Refused::new(StatusCode::CONFLICT, "not_now", "something of this launch is still there")
+        return Err(Failure::new(Code::NotNow, "something of this launch is still there")
             .hint("ask for its clean-up first"));
     }
     ask(&desk, &principal, &name, &found, Wish::Retry).await
@@ -50,10 +50,10 @@ pub(in crate::launch) async fn clean_up_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, Failure> {
     let found = find(&desk, &principal, &name, Verb::Control).await?;
     if found.view.stage != Stage::FailedDirty {
-        return Err(Refused::new(StatusCode::CONFLICT, "not_now", "this launch has left nothing behind"));
+        return Err(Failure::new(Code::NotNow, "this launch has left nothing behind"));
     }
     ask(&desk, &principal, &name, &found, Wish::Retry).await
 }

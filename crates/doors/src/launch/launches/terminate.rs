@@ -12,10 +12,11 @@ use super::super::inventory::terminate;
 use super::super::inventory::wire::Terminations;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::find::find;
 use crate::audit::about;
+use crate::http::Failure;
+use crate::launch::error;
 
 /// Terminates all machines of a launch that is over. To ask again is to ask for the same.
 #[utoipa::path(
@@ -31,10 +32,10 @@ pub(in crate::launch) async fn terminate_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-) -> Result<impl IntoResponse, Refused> {
+) -> Result<impl IntoResponse, Failure> {
     let launch = find(&desk, &principal, &name, Verb::Control).await?.view.record.launch;
     let row = desk.hall.engine.resource(&LaunchRecord::resource(launch)).await?;
-    let row = row.ok_or_else(|| Refused::not_found("launch"))?;
+    let row = row.ok_or_else(|| error::not_found("launch"))?;
     let mut data = Vec::new();
     for machine in termination::machines(&row)? {
         data.push(terminate::ask(&desk, &principal, &machine).await?);

@@ -12,10 +12,11 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::super::etag::has;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::super::{Counter, Desk};
 use super::find::{Found, find};
+use crate::http::Failure;
+use crate::launch::error;
 
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// A request that waits is answered this long before its time is over.
@@ -28,7 +29,7 @@ pub(in crate::launch) async fn look(
     name: &str,
     asked: &Asked,
     headers: &HeaderMap,
-) -> Result<(Found, bool), Refused> {
+) -> Result<(Found, bool), Failure> {
     let until = Instant::now() + patience(desk, asked)?;
     loop {
         let found = find(desk, principal, name, Verb::Read).await?;
@@ -52,13 +53,13 @@ pub(in crate::launch) async fn look(
 }
 
 /// `wait=30s`, or a number of seconds. Only somebody who says what they have can wait for something else.
-fn patience(desk: &Counter, asked: &Asked) -> Result<Duration, Refused> {
+fn patience(desk: &Counter, asked: &Asked) -> Result<Duration, Failure> {
     let Some(text) = asked.text("wait")? else { return Ok(Duration::ZERO) };
     let seconds: u64 = text
         .strip_suffix('s')
         .unwrap_or(text)
         .parse()
-        .map_err(|_| Refused::invalid("wait", "it must be a number of seconds, such as 30s"))?;
+        .map_err(|_| error::invalid("wait", "it must be a number of seconds, such as 30s"))?;
     let most = WAIT_MAX.min(desk.hall.settings.request_timeout.saturating_sub(MARGIN));
     Ok(Duration::from_secs(seconds).min(most))
 }

@@ -12,9 +12,10 @@ use workflows::launch::pubkeys;
 use workflows::launch::status::{StepView, View};
 
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::super::{Desk, wire};
+use crate::http::Failure;
+use crate::launch::error;
 
 /// What to launch, how, and where.
 #[derive(Deserialize, ToSchema)]
@@ -77,7 +78,7 @@ impl NewParameters {
         self,
         desk: &Desk,
         principal: &TenantPrincipal,
-    ) -> Result<ParametersForm, Refused> {
+    ) -> Result<ParametersForm, Failure> {
         let pubkey_id = match (self.pubkey_id, &self.pubkey) {
             (id, None) => id,
             (None, Some(new)) => {
@@ -85,7 +86,7 @@ impl NewParameters {
                 let (engine, who) = (&desk.hall.engine, &principal.requester);
                 Some(pubkeys::keep(engine, who, &new.name, &new.body).await?.number)
             }
-            (Some(_), Some(_)) => return Err(Refused::invalid("pubkey", "pubkey_id is given as well")),
+            (Some(_), Some(_)) => return Err(error::invalid("pubkey", "pubkey_id is given as well")),
         };
         Ok(ParametersForm {
             source_id: self.source_id,
@@ -135,7 +136,7 @@ pub(super) fn profile(
     name: Option<&str>,
     options: Option<ProfileOptions>,
     configured: &Profile,
-) -> Result<Option<Profile>, Refused> {
+) -> Result<Option<Profile>, Failure> {
     if name.is_none() && options.is_none() {
         return Ok(None);
     }
@@ -144,7 +145,7 @@ pub(super) fn profile(
         Some(name) => {
             let known = ProfileName::ALL.into_iter().find(|known| known.as_str() == name);
             let rule = "it must be one of images, wizard, inventory, events";
-            let named = known.ok_or_else(|| Refused::invalid("profile", rule))?.profile();
+            let named = known.ok_or_else(|| error::invalid("profile", rule))?.profile();
             Profile {
                 image_source: named.image_source,
                 fallback_poll_s: named.fallback_poll_s,

@@ -5,11 +5,11 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use workflows::launch::pubkeys;
 
-use super::super::body::Sent;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::{BASE, Desk, wire};
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 
 /// Keeps a public key.
 #[utoipa::path(
@@ -25,8 +25,8 @@ use crate::audit::about;
 pub(in crate::launch) async fn create_pubkey(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
-    Sent(new): Sent<wire::NewPubkey>,
-) -> Result<impl IntoResponse, Refused> {
+    JsonBody(new): JsonBody<wire::NewPubkey>,
+) -> Result<impl IntoResponse, Failure> {
     let key = pubkeys::create(&desk.hall.engine, &principal.requester, &new.name, &new.body).await?;
     let path = format!("{BASE}/pubkeys/{}", key.number);
     Ok((about(&path), Json(wire::Pubkey::from(key))))

@@ -12,8 +12,8 @@ use workflows::launch::pubkeys;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
-use super::super::refused::Refused;
 use super::super::{Counter, Desk, wire};
+use crate::http::Failure;
 
 /// How long a client waits for the clouds at most. The operation goes on without it.
 const WAIT_MAX: Duration = Duration::from_secs(20);
@@ -39,7 +39,7 @@ pub(in crate::launch) async fn delete_pubkey(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let operation = pubkeys::delete(&desk.hall.engine, &principal.requester, id).await?;
     let (is_over, mut warnings) = ended(&desk, operation).await?;
     if is_over && warnings.is_empty() {
@@ -53,7 +53,7 @@ pub(in crate::launch) async fn delete_pubkey(
 }
 
 /// Whether the operation is over by the time that the client has to be answered, and what it warns of.
-async fn ended(desk: &Counter, operation: OperationId) -> Result<(bool, Vec<String>), Refused> {
+async fn ended(desk: &Counter, operation: OperationId) -> Result<(bool, Vec<String>), Failure> {
     let patience = WAIT_MAX.min(desk.hall.settings.request_timeout.saturating_sub(MARGIN));
     let until = Instant::now() + patience;
     loop {

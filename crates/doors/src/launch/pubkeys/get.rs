@@ -6,8 +6,8 @@ use workflows::launch::pubkeys;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Shows a public key.
 #[utoipa::path(
@@ -19,6 +19,6 @@ pub(in crate::launch) async fn get_pubkey(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Json<wire::Pubkey>, Refused> {
+) -> Result<Json<wire::Pubkey>, Failure> {
     Ok(Json(pubkeys::get(&desk.hall.engine, &principal.requester, id).await?.into()))
 }

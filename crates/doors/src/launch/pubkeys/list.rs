@@ -6,8 +6,8 @@ use workflows::launch::pubkeys;
 
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Lists the public keys of the organisation.
 ///
@@ -25,7 +25,7 @@ pub(in crate::launch) async fn list_pubkeys(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     paging: Paging,
-) -> Result<Json<wire::PubkeyList>, Refused> {
+) -> Result<Json<wire::PubkeyList>, Failure> {
     let (limit, offset) = paging.window();
     let page = pubkeys::list(&desk.hall.engine, &principal.requester, limit, offset).await?;
     let data = page.keys.into_iter().map(wire::Pubkey::from).collect();

@@ -11,15 +11,15 @@ use workflows::launch::form::{LaunchForm, ParametersForm};
 use workflows::launch::params::AskedImage;
 
 use super::super::Desk;
-use super::super::body::Sent;
 use super::super::launches::create::idempotency_key;
 use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::super::wire::Error;
 use super::wire;
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
 
 /// Launches an image in AWS.
 ///
@@ -40,8 +40,8 @@ pub(in crate::launch) async fn create_aws_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-    Sent(new): Sent<wire::AwsRequest>,
-) -> Result<Response, Refused> {
+    JsonBody(new): JsonBody<wire::AwsRequest>,
+) -> Result<Response, Failure> {
     create(&desk, &principal, &headers, ProviderKind::Aws, image(&new.image_id), Some(new.into())).await
 }
 
@@ -62,8 +62,8 @@ pub(in crate::launch) async fn create_azure_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-    Sent(new): Sent<wire::AzureRequest>,
-) -> Result<Response, Refused> {
+    JsonBody(new): JsonBody<wire::AzureRequest>,
+) -> Result<Response, Failure> {
     create(&desk, &principal, &headers, ProviderKind::Azure, image(&new.image_id), Some(new.into())).await
 }
 
@@ -84,8 +84,8 @@ pub(in crate::launch) async fn create_gcp_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-    Sent(new): Sent<wire::GcpRequest>,
-) -> Result<Response, Refused> {
+    JsonBody(new): JsonBody<wire::GcpRequest>,
+) -> Result<Response, Failure> {
     create(&desk, &principal, &headers, ProviderKind::Gcp, image(&new.image_id), Some(new.into())).await
 }
 
@@ -105,7 +105,7 @@ pub(in crate::launch) async fn create_noop_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     create(&desk, &principal, &headers, ProviderKind::Noop, AskedImage::None, None).await
 }
 
@@ -116,7 +116,7 @@ async fn create(
     provider: ProviderKind,
     image: AskedImage,
     parameters: Option<ParametersForm>,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let form = LaunchForm { provider, image, parameters, profile: None };
     let (launches, engine, who) = (&desk.door.launches, &desk.hall.engine, &principal.requester);
     let key = idempotency_key(headers)?;

@@ -8,8 +8,8 @@ use super::super::Desk;
 use super::super::launches::wait::{answer, look};
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Number};
-use super::super::refused::Refused;
 use super::wire;
+use crate::http::Failure;
 
 /// Shows how far a launch is.
 #[utoipa::path(
@@ -26,7 +26,7 @@ pub(in crate::launch) async fn get_reservation(
     Number(id): Number,
     asked: Asked,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, Failure> {
     let (found, is_known) = look(&desk, &principal, &id.to_string(), &asked, &headers).await?;
     Ok(answer(&found, is_known, wire::Reservation::from(&found.view)))
 }

@@ -13,8 +13,9 @@ use super::super::launches::list::{newest_first, providers};
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
-use super::super::refused::Refused;
 use super::wire;
+use crate::http::Failure;
+use crate::launch::error;
 
 /// Lists launches, oldest first, as older clients are used to. `sort=-id` turns that round.
 #[utoipa::path(
@@ -30,7 +31,7 @@ pub(in crate::launch) async fn list_reservations(
     principal: TenantPrincipal,
     paging: Paging,
     asked: Asked,
-) -> Result<Json<wire::ReservationList>, Refused> {
+) -> Result<Json<wire::ReservationList>, Failure> {
     let query = ResourceQuery {
         kind: LaunchRecord::KIND.to_owned(),
         tenant: Some(principal.requester.tenant()),
@@ -45,7 +46,7 @@ pub(in crate::launch) async fn list_reservations(
             (page.rows, page.total.unwrap_or(0))
         }
         Some("-id") => newest_first(&desk, query, &paging).await?,
-        Some(_) => return Err(Refused::invalid("sort", "it must be id or -id")),
+        Some(_) => return Err(error::invalid("sort", "it must be id or -id")),
     };
     let views: Vec<View> = rows.iter().filter_map(listed).collect();
     let data = views.iter().map(wire::Reservation::from).collect();

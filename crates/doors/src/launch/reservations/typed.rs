@@ -8,10 +8,11 @@ use super::super::Desk;
 use super::super::launches::find::find;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
-use super::super::refused::Refused;
 use super::super::rights::Verb;
 use super::super::wire::Error;
 use super::wire::{self, ProviderReservation};
+use crate::http::Failure;
+use crate::launch::error;
 
 /// Shows a launch in the words of AWS.
 #[utoipa::path(
@@ -24,7 +25,7 @@ pub(in crate::launch) async fn get_aws_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Json<ProviderReservation>, Refused> {
+) -> Result<Json<ProviderReservation>, Failure> {
     get(&desk, &principal, ProviderKind::Aws, id).await
 }
 
@@ -39,7 +40,7 @@ pub(in crate::launch) async fn get_azure_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Json<ProviderReservation>, Refused> {
+) -> Result<Json<ProviderReservation>, Failure> {
     get(&desk, &principal, ProviderKind::Azure, id).await
 }
 
@@ -54,7 +55,7 @@ pub(in crate::launch) async fn get_gcp_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Json<ProviderReservation>, Refused> {
+) -> Result<Json<ProviderReservation>, Failure> {
     get(&desk, &principal, ProviderKind::Gcp, id).await
 }
 
@@ -69,7 +70,7 @@ pub(in crate::launch) async fn get_noop_reservation(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Number(id): Number,
-) -> Result<Json<ProviderReservation>, Refused> {
+) -> Result<Json<ProviderReservation>, Failure> {
     get(&desk, &principal, ProviderKind::Noop, id).await
 }
 
@@ -78,11 +79,11 @@ async fn get(
     principal: &TenantPrincipal,
     kind: ProviderKind,
     id: i64,
-) -> Result<Json<ProviderReservation>, Refused> {
+) -> Result<Json<ProviderReservation>, Failure> {
     let found = find(desk, principal, &id.to_string(), Verb::Read).await?;
     let is = found.view.record.provider;
     if is != kind {
-        return Err(Refused::invalid("type", format!("this reservation is of the type {is}")));
+        return Err(error::invalid("type", format!("this reservation is of the type {is}")));
     }
     Ok(Json(ProviderReservation::from(&found.view)))
 }

@@ -8,11 +8,12 @@ use engine::secret::SecretString;
 use workflows::launch::accounts;
 use workflows::launch::cloud::Access;
 
-use super::super::body::Sent;
 use super::super::principal::TenantPrincipal;
-use super::super::refused::Refused;
 use super::super::{BASE, Desk, wire};
 use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
+use crate::launch::error;
 
 /// Keeps a source.
 ///
@@ -29,8 +30,8 @@ use crate::audit::about;
 pub(in crate::launch) async fn create_source(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
-    Sent(new): Sent<wire::NewSource>,
-) -> Result<impl IntoResponse, Refused> {
+    JsonBody(new): JsonBody<wire::NewSource>,
+) -> Result<impl IntoResponse, Failure> {
     let new = accounts::NewSource {
         provider: super::provider_named(&new.provider)?,
         name: new.name.clone(),
@@ -48,7 +49,7 @@ pub(in crate::launch) async fn create_source(
 }
 
 /// There is one way in.
-fn access(new: wire::NewSource) -> Result<Access, Refused> {
+fn access(new: wire::NewSource) -> Result<Access, Failure> {
     let wire::NewSource { arn, external_id, access_key_id, secret_access_key, .. } = new;
     let keys = access_key_id.or(secret_access_key.as_ref().map(|_| String::new()));
     let keys = keys.map(|id| (id, SecretString::from(secret_access_key.unwrap_or_default())));
@@ -56,7 +57,7 @@ fn access(new: wire::NewSource) -> Result<Access, Refused> {
         (Some(arn), None, None) => Ok(Access::Role { arn, external_id: external_id.map(SecretString::from) }),
         (None, Some((id, secret)), None) => Ok(Access::Keys { id, secret }),
         (None, None, Some(name)) => Ok(Access::Name(name)),
-        _ => Err(Refused::invalid("access", "there must be exactly one way into the account")
+        _ => Err(error::invalid("access", "there must be exactly one way into the account")
             .hint("give arn, or access_key_id and secret_access_key, or subscription_id, or project_id")),
     }
 }
@@ -76,7 +77,7 @@ mod tests {
         assert!(matches!(access(project.clone()), Ok(Access::Name(_))));
         let both = wire::NewSource { access_key_id: keys.access_key_id, ..role };
         for bad in [both, wire::NewSource::default(), wire::NewSource { arn: text("a"), ..project }] {
-            assert_eq!(access(bad).unwrap_err().into_inner().field.as_deref(), Some("access"));
+            assert_eq!(access(bad).unwrap_err().into_error(error::fault).field.as_deref(), Some("access"));
         }
     }
 }

@@ -7,7 +7,7 @@ use workflows::launch::accounts;
 use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
+use crate::http::Failure;
 
 /// Forgets a source.
 ///
@@ -26,7 +26,7 @@ pub(in crate::launch) async fn delete_source(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, Failure> {
     accounts::delete(&desk.door.launches, &desk.hall.engine, &principal.requester, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,8 +6,8 @@ use workflows::launch::accounts;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Shows a source.
 #[utoipa::path(
@@ -19,7 +19,7 @@ pub(in crate::launch) async fn get_source(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<Json<wire::Source>, Refused> {
+) -> Result<Json<wire::Source>, Failure> {
     let source = accounts::get(&desk.door.launches, &principal.requester, &id).await?;
     Ok(Json(source.into()))
 }

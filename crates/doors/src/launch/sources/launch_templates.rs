@@ -8,8 +8,8 @@ use workflows::launch::sources;
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// What clouds give at most.
 const LIMIT_MAX: u32 = 200;
@@ -37,7 +37,7 @@ pub(in crate::launch) async fn launch_templates(
     Name(id): Name,
     asked: Asked,
     paging: Paging,
-) -> Result<Json<wire::TemplateList>, Refused> {
+) -> Result<Json<wire::TemplateList>, Failure> {
     let paging = paging.at_most(LIMIT_MAX);
     let page = Page { limit: paging.limit, token: asked.text("token")?.map(str::to_owned) };
     let region = asked.text("region")?;

@@ -7,8 +7,8 @@ use workflows::launch::accounts;
 use super::super::paging::Paging;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Lists the accounts in clouds that the organisation lets us use.
 #[utoipa::path(
@@ -26,7 +26,7 @@ pub(in crate::launch) async fn list_sources(
     principal: TenantPrincipal,
     asked: Asked,
     paging: Paging,
-) -> Result<Json<wire::SourceList>, Refused> {
+) -> Result<Json<wire::SourceList>, Failure> {
     let provider = asked.text("provider")?.map(super::provider_named).transpose()?;
     let all = accounts::list(&desk.door.launches, &principal.requester, provider).await?;
     let metadata = paging.metadata(u64::try_from(all.len()).unwrap_or(u64::MAX));

@@ -1,4 +1,6 @@
 //! Accounts in clouds that an organisation lets us use.
+use crate::http::Failure;
+use crate::launch::error;
 
 pub(super) mod create;
 pub(super) mod delete;
@@ -11,10 +13,8 @@ pub(super) mod validate_permissions;
 
 use workflows::launch::cloud::ProviderKind;
 
-use super::refused::Refused;
-
 /// A provider that has accounts, and so something to launch.
-pub(super) fn provider_named(text: &str) -> Result<ProviderKind, Refused> {
+pub(super) fn provider_named(text: &str) -> Result<ProviderKind, Failure> {
     let kind = text.parse().ok().filter(|kind| *kind != ProviderKind::Noop);
-    kind.ok_or_else(|| Refused::invalid("provider", "it must be aws, azure or gcp"))
+    kind.ok_or_else(|| error::invalid("provider", "it must be aws, azure or gcp"))
 }

@@ -6,8 +6,8 @@ use workflows::launch::sources;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Whether a source lets us in.
 ///
@@ -25,7 +25,7 @@ pub(in crate::launch) async fn source_status(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<StatusCode, Refused> {
+) -> Result<StatusCode, Failure> {
     sources::status(&desk.door.launches, &principal.requester, &id).await?;
     Ok(StatusCode::OK)
 }

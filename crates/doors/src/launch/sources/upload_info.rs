@@ -6,8 +6,8 @@ use workflows::launch::sources;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Whom an image is to be shared with.
 ///
@@ -25,6 +25,6 @@ pub(in crate::launch) async fn upload_info(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(id): Name,
-) -> Result<Json<wire::UploadInfo>, Refused> {
+) -> Result<Json<wire::UploadInfo>, Failure> {
     Ok(Json(sources::upload_info(&desk.door.launches, &principal.requester, &id).await?.into()))
 }

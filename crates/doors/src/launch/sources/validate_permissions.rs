@@ -6,8 +6,8 @@ use workflows::launch::sources;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
-use super::super::refused::Refused;
 use super::super::{Desk, wire};
+use crate::http::Failure;
 
 /// Whether a source lets us do all that a launch needs.
 ///
@@ -29,7 +29,7 @@ pub(in crate::launch) async fn validate_permissions(
     principal: TenantPrincipal,
     Name(id): Name,
     asked: Asked,
-) -> Result<Json<wire::Validity>, Refused> {
+) -> Result<Json<wire::Validity>, Failure> {
     let region = asked.text("region")?;
     let found = sources::permissions(&desk.door.launches, &principal.requester, &id, region).await?;
     let texts = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect();

@@ -1,14 +1,16 @@
 //! Making, finding and deleting sources, for doors.
 
+use api::Code;
 use drivers::cloud::{Access, ProviderKind};
 use engine::store::{Expect, Receipt, ResourceWrite, StoreError, Write};
 use engine::{Engine, Resource, Timestamp};
+use http::StatusCode;
 use uuid::Uuid;
 
 use super::{AccountBook, BookError, Finding, Kept, SOURCES_MAX, Sealing, Source, SourceRecord};
 use crate::launch::numbers::fresh_id;
 use crate::launch::params::Requester;
-use crate::launch::rejection::{Flaw, Rejection};
+use crate::launch::rejection::{Flaw, Rejection, flaw};
 use crate::launch::settings::Launches;
 
 /// A source that somebody wants to have kept.
@@ -44,7 +46,7 @@ pub async fn create(
 ) -> Result<Source, Rejection> {
     let book = &launches.accounts;
     let Kept::Here { store, ring } = &book.kept else { return Err(elsewhere()) };
-    check(&who.org, new).map_err(|flaws| Rejection::flawed(400, flaws))?;
+    check(&who.org, new).map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
     if book.all(who, None).await?.len() >= SOURCES_MAX {
         let message = format!("an organisation can have {SOURCES_MAX} sources");
         return Err(Rejection::conflict(message).hint("delete those that nobody uses"));
@@ -54,7 +56,7 @@ pub async fn create(
     let sealing = Sealing { ring: ring.as_ref(), tenant: &tenant, row: &name };
     let record = SourceRecord::new(&new.name, &uid.to_string(), new.provider, &new.access, &sealing)
         .ok_or_else(|| {
-            Rejection::new(503, "no_key_ring", "this server has no key ring to seal secrets with")
+            Rejection::new(Code::NoKeyRing, "this server has no key ring to seal secrets with")
                 .hint("give it one, or make a source without a secret")
         })?;
     let portrait = Some(record.portrait().map_err(internal)?);
@@ -120,7 +122,7 @@ fn check(org: &str, new: &NewSource) -> Result<(), Vec<Flaw>> {
         flaws.push(Flaw::new("name", message));
     }
     match &new.provider.spec().source {
-        Some(spec) => flaws.extend((spec.check)(org, &new.access).into_iter().map(Flaw::from)),
+        Some(spec) => flaws.extend((spec.check)(org, &new.access).into_iter().map(flaw)),
         None => flaws.push(Flaw::new("provider", format!("{} needs no source", new.provider))),
     }
     if flaws.is_empty() { Ok(()) } else { Err(flaws) }
@@ -135,14 +137,14 @@ fn missing() -> Rejection {
 }
 
 fn elsewhere() -> Rejection {
-    Rejection::new(501, "sources_elsewhere", "sources are kept by another service here")
+    Rejection::new(Code::SourcesElsewhere, "sources are kept by another service here")
         .hint("make and delete them there")
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn internal(error: String) -> Rejection {
     tracing::error!(error, "a source could not be saved");
-    Rejection::new(500, "internal", "the source could not be saved; the reason is in the log")
+    Rejection::new(Code::Internal, "the source could not be saved; the reason is in the log")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod record;
 
 use std::sync::Arc;
 
+use api::Code;
 use drivers::DriverError;
 use drivers::cloud::{Access, Account, ProviderKind};
 pub use drivers::sources::Source;
@@ -90,7 +91,7 @@ impl From<BookError> for Rejection {
             BookError::Outside(error) => error.into(),
             BookError::Locked { .. } => {
                 tracing::error!(%error, "a source cannot be used");
-                Rejection::new(500, "source_locked", "the access of this source cannot be opened")
+                Rejection::new(Code::SourceLocked, "the access of this source cannot be opened")
                     .at("source_id")
                     .hint("put the key back that sealed it, or make the source anew")
             }

@@ -1,7 +1,9 @@
 //! Keeping a new key.
 
+use api::Code;
 use engine::store::{Expect, ResourceRow};
 use engine::{Engine, Resource};
+use http::StatusCode;
 
 use super::claim::{Claimed, Name};
 use super::{Pubkey, PubkeyRecord, internal, resource};
@@ -14,12 +16,11 @@ use crate::launch::rejection::{Flaw, Rejection, quoted};
 const NAME_CHARS_MAX: usize = 255;
 /// Others may write between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
-const DUPLICATE: &str = "duplicate_pubkey";
 
 /// Neither the key nor its name may be there already.
 pub async fn create(engine: &Engine, who: &Requester, name: &str, body: &str) -> Result<Pubkey, Rejection> {
     let name = name.trim();
-    let key = check(name, body).map_err(|flaws| Rejection::flawed(400, flaws))?;
+    let key = check(name, body).map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
     let record = PubkeyRecord {
         name: name.to_owned(),
         body: body.trim().to_owned(),
@@ -60,7 +61,7 @@ pub async fn create(engine: &Engine, who: &Requester, name: &str, body: &str) ->
 /// The same, except that a key which is there already is welcome, whatever it is called.
 pub async fn keep(engine: &Engine, who: &Requester, name: &str, body: &str) -> Result<Pubkey, Rejection> {
     let refused = match create(engine, who, name, body).await {
-        Err(refused) if refused.code == DUPLICATE => refused,
+        Err(refused) if refused.known() == Some(Code::DuplicatePubkey) => refused,
         other => return other,
     };
     let key = PublicKey::parse(body).map_err(|_| refused.clone())?;
@@ -105,10 +106,10 @@ fn check(name: &str, body: &str) -> Result<PublicKey, Vec<Flaw>> {
 fn same_key(there: &ResourceRow) -> Rejection {
     let name = numbers::read::<PubkeyRecord>(there).map(|record| record.name).unwrap_or_default();
     let message = format!("this key is there already, as {} with id {}", quoted(&name), there.number);
-    Rejection::new(422, DUPLICATE, message).at("body").hint("use the key that is there")
+    Rejection::new(Code::DuplicatePubkey, message).at("body").hint("use the key that is there")
 }
 
 fn same_name(name: &str) -> Rejection {
     let message = format!("another key is called {} already", quoted(name));
-    Rejection::new(422, "duplicate_pubkey_name", message).at("name").hint("choose another name")
+    Rejection::new(Code::DuplicatePubkeyName, message).at("name").hint("choose another name")
 }

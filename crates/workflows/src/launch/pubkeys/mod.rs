@@ -7,6 +7,7 @@ mod claim;
 mod create;
 mod delete;
 
+use api::Code;
 use engine::store::ResourceQuery;
 use engine::{Engine, Resource, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -108,5 +109,5 @@ fn missing() -> Rejection {
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn internal(error: String) -> Rejection {
     tracing::error!(error, "a public key could not be saved");
-    Rejection::new(500, "internal", "the key could not be saved; the reason is in the log")
+    Rejection::new(Code::Internal, "the key could not be saved; the reason is in the log")
 }

@@ -20,7 +20,7 @@ use workflows::launch::status::Stage;
 use workflows::launch::{LaunchSettings, Launches};
 use workflows::notice::Notices;
 
-use super::office::{Office, anna, bert, build_and_wait, build_request, fields, key_line};
+use super::office::{Office, anna, bert, build_and_wait, build_request, code, fields, key_line};
 
 #[tokio::test]
 async fn a_launch_is_accepted_with_its_record_and_found_by_its_number() {
@@ -86,7 +86,11 @@ async fn every_rejection_names_its_field() {
         change(&mut form, &mut parameters);
         form.parameters = Some(parameters);
         let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
-        assert_eq!((rejection.status, fields(&rejection)), (400, vec![field]), "{index}: {rejection:?}");
+        assert_eq!(
+            (rejection.status.as_u16(), fields(&rejection)),
+            (400, vec![field]),
+            "{index}: {rejection:?}"
+        );
         assert_eq!(rejection.field.as_deref(), Some(field));
     }
     let deferred = LaunchForm { parameters: None, ..good.clone() };
@@ -105,7 +109,7 @@ async fn everything_that_is_wrong_is_told_at_once() {
     form.image = AskedImage::Build { request: json!({"image_requests": []}) };
     let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
     let expected = ["pubkey_id", "amount", "region", "build.distribution", "build.image_requests"];
-    assert_eq!((rejection.status, fields(&rejection)), (400, expected.to_vec()), "{rejection:?}");
+    assert_eq!((rejection.status.as_u16(), fields(&rejection)), (400, expected.to_vec()), "{rejection:?}");
 }
 
 #[tokio::test]
@@ -113,11 +117,14 @@ async fn what_does_not_exist_or_is_anothers_is_not_found() {
     let office = Office::closed();
     let form = office.form(&anna()).await;
     let rejection = office.launch(&bert(), &form, None).await.unwrap_err();
-    assert_eq!((rejection.status, fields(&rejection)), (404, vec!["pubkey_id"]), "{rejection:?}");
+    assert_eq!((rejection.status.as_u16(), fields(&rejection)), (404, vec!["pubkey_id"]), "{rejection:?}");
     let mut lost = form.clone();
     lost.parameters.as_mut().unwrap().source_id = "4711".into();
     let rejection = office.launch(&anna(), &lost, None).await.unwrap_err();
-    assert_eq!((rejection.status, rejection.code, fields(&rejection)), (404, "not_found", vec!["source_id"]));
+    assert_eq!(
+        (rejection.status.as_u16(), code(&rejection).as_str(), fields(&rejection)),
+        (404, "not_found", vec!["source_id"])
+    );
 }
 
 #[tokio::test]
@@ -156,7 +163,7 @@ async fn a_key_that_the_cloud_does_not_accept_is_turned_away() {
     let form = super::office::launch_only(key.number);
     let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
     assert_eq!(fields(&rejection), ["pubkey_id"], "{rejection:?}");
-    assert!(rejection.message.contains("ssh-ed25519"), "{rejection:?}");
+    assert!(rejection.detail.contains("ssh-ed25519"), "{rejection:?}");
 }
 
 #[tokio::test]
@@ -178,7 +185,10 @@ async fn a_template_alone_is_enough_and_noop_needs_nothing() {
     office.launch(&anna(), &noop, None).await.unwrap();
     let elsewhere = LaunchForm { provider: ProviderKind::Gcp, ..template };
     let rejection = office.launch(&anna(), &elsewhere, None).await.unwrap_err();
-    assert_eq!((rejection.code, rejection.field.as_deref()), ("provider_not_configured", Some("provider")));
+    assert_eq!(
+        (code(&rejection).as_str(), rejection.field.as_deref()),
+        ("provider_not_configured", Some("provider"))
+    );
 }
 
 #[tokio::test]
@@ -203,7 +213,7 @@ async fn the_same_key_means_the_same_launch_and_nothing_else() {
         let mut other = form.clone();
         change(&mut other);
         let rejection = office.launch(&anna(), &other, Some("k-1")).await.unwrap_err();
-        assert_eq!((rejection.status, rejection.code), (409, "idempotency_key_reused"));
+        assert_eq!((rejection.status.as_u16(), code(&rejection).as_str()), (409, "idempotency_key_reused"));
     }
     let theirs = office.form(&bert()).await;
     let other = office.launch(&bert(), &theirs, Some("k-1")).await.unwrap();
@@ -253,7 +263,7 @@ async fn launches_may_not_come_too_fast_nor_be_too_many() {
         refused = refused.or(fast.launch(&anna(), &form, None).await.err());
     }
     let refused = refused.unwrap();
-    assert_eq!((refused.status, refused.code), (429, "too_fast"));
+    assert_eq!((refused.status.as_u16(), code(&refused).as_str()), (429, "too_fast"));
     assert!(refused.retry_after.is_some_and(|after| after <= Duration::from_secs(1)), "{refused:?}");
 
     let settings = LaunchSettings { active_max: 2, ..LaunchSettings::default() };
@@ -262,7 +272,7 @@ async fn launches_may_not_come_too_fast_nor_be_too_many() {
     full.launch(&anna(), &form, Some("1")).await.unwrap();
     full.launch(&anna(), &form, None).await.unwrap();
     let refused = full.launch(&anna(), &form, None).await.unwrap_err();
-    assert_eq!((refused.status, refused.code), (429, "too_many_launches"));
+    assert_eq!((refused.status.as_u16(), code(&refused).as_str()), (429, "too_many_launches"));
     assert!(refused.retry_after.is_some());
     assert!(full.launch(&anna(), &form, Some("1")).await.unwrap().repeated);
     let theirs = full.form(&bert()).await;
@@ -309,8 +319,12 @@ async fn an_organisation_without_an_identity_at_the_image_builder_is_told_which_
     for image in [build_and_wait().image, AskedImage::Compose { id: Uuid::from_u128(7) }] {
         let form = LaunchForm { image, ..office.form(&anna()).await };
         let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
-        assert_eq!((rejection.status, rejection.code), (403, "no_service_identity"), "{rejection:?}");
-        assert!(rejection.message.contains("launch.service_identities"), "{rejection:?}");
+        assert_eq!(
+            (rejection.status.as_u16(), code(&rejection).as_str()),
+            (403, "no_service_identity"),
+            "{rejection:?}"
+        );
+        assert!(rejection.detail.contains("launch.service_identities"), "{rejection:?}");
     }
     // An image of the cloud needs none.
     office.launch(&anna(), &office.form(&anna()).await, None).await.unwrap();
@@ -344,7 +358,7 @@ async fn only_what_the_caller_may_build_is_accepted() {
     ] {
         let rejection = asks(who, "/distribution", name).await.unwrap_err();
         assert_eq!(
-            (rejection.status, fields(&rejection)),
+            (rejection.status.as_u16(), fields(&rejection)),
             (400, vec!["build.distribution"]),
             "{rejection:?}"
         );
@@ -362,7 +376,7 @@ async fn an_image_that_somebody_had_built_is_looked_at_first() {
     let mut form = office.form(&anna()).await;
     form.image = AskedImage::Compose { id: Uuid::from_u128(7) };
     let rejection = office.launch(&anna(), &form, None).await.unwrap_err();
-    assert_eq!((rejection.status, fields(&rejection)), (404, vec!["image_id"]), "{rejection:?}");
+    assert_eq!((rejection.status.as_u16(), fields(&rejection)), (404, vec!["image_id"]), "{rejection:?}");
 
     let builder = office.launches.builder.clone().unwrap();
     let mut request = build_request();

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::{Format as _, Insights};
 use base64::Engine as _;
 use engine::store::{MemoryStore, Store};
 use engine::{Clock, Engine, EngineBuilder, Inspection, OperationId, WallClock};
@@ -256,5 +257,10 @@ pub(crate) fn key_line(number: u32) -> String {
 
 /// The fields that are to blame, in the order in which they are told.
 pub(crate) fn fields(rejection: &Rejection) -> Vec<&str> {
-    rejection.flaws.iter().map(|flaw| flaw.field.as_str()).collect()
+    rejection.fields.iter().map(|flaw| flaw.field.as_str()).collect()
+}
+
+/// The code as clients of the launch API see it.
+pub(crate) fn code(rejection: &Rejection) -> String {
+    Insights::default().code(rejection).into_owned()
 }

@@ -20,7 +20,11 @@ async fn a_source_that_lets_us_in_says_who_it_is() {
     assert_eq!(identity.account_id, ACCOUNT);
     let denied = source(&office, "denied").await;
     let rejection = sources::status(&office.launches, &anna(), &denied.id).await.unwrap_err();
-    assert_eq!((rejection.status, rejection.field.as_deref()), (403, Some("source_id")), "{rejection:?}");
+    assert_eq!(
+        (rejection.status.as_u16(), rejection.field.as_deref()),
+        (403, Some("source_id")),
+        "{rejection:?}"
+    );
     assert_eq!(sources::status(&office.launches, &bert(), &denied.id).await.unwrap_err().status, 404);
 }
 
@@ -41,7 +45,7 @@ async fn templates_are_listed_for_a_region() {
     let office = Office::open().await;
     let page = Page { limit: 0, token: None };
     let rejection = sources::templates(&office.launches, &anna(), "sandbox", None, &page).await.unwrap_err();
-    assert_eq!((rejection.status, rejection.field.as_deref()), (400, Some("region")));
+    assert_eq!((rejection.status.as_u16(), rejection.field.as_deref()), (400, Some("region")));
     let listed =
         sources::templates(&office.launches, &anna(), "sandbox", Some("us-east-1"), &page).await.unwrap();
     assert!(listed.items.len() <= 1, "{listed:?}");

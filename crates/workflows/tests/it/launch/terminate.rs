@@ -125,8 +125,8 @@ async fn a_launch_under_way_keeps_its_machines() {
     let id = &view.record.state.instances[0].instance.id;
     let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
     let refused = termination::ask(&house.engine, &requester(), &machine).await.unwrap_err();
-    assert_eq!((refused.status, refused.code), (409, "launch_under_way"));
-    assert!(refused.hint.unwrap().contains("terminate=true"));
+    assert_eq!((refused.status.as_u16(), refused.code.as_ref()), (409, "launch_under_way"));
+    assert!(refused.hint.as_deref().unwrap().contains("terminate=true"));
     assert_eq!(site.standing("instance").await, 1);
     house.close().await;
 }

@@ -1,0 +1,160 @@
+//! `Failure`: what a handler returns in place of an answer. The router that it is in writes it in the format of its API.
+
+use std::fmt::Display;
+
+use api::{Code, Error};
+use axum::http::{HeaderName, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use engine::store::StoreError;
+use serde_json::Value;
+use workflows::launch::rejection::Rejection;
+use workflows::serverless::Refusal;
+
+/// Why a request is not done.
+#[derive(Debug, Clone)]
+pub(crate) enum Failure {
+    Error(Error),
+    Fault(Fault),
+}
+
+/// What any request can meet, whatever it asks for. Each API has its own words for it.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    NoSuchPath,
+    MethodNotAllowed {
+        method: Method,
+        allowed: String,
+    },
+    /// A part of the query, of the path or of the headers.
+    Parameter {
+        name: String,
+        rule: String,
+    },
+    /// The body was announced as another type than JSON.
+    NotJson {
+        given: String,
+    },
+    BodyCutOff,
+    BodyTooLarge {
+        limit: usize,
+    },
+    SlowBody,
+    Json(JsonFault),
+    NotAnObject,
+    Timeout,
+    /// What broke is in the log, and the caller is told nothing of it.
+    Internal,
+    Store(StoreError),
+}
+
+/// Where a body is not as it must be. What the parser says may repeat a secret, so some APIs leave it out.
+#[derive(Debug, Clone)]
+pub(crate) struct JsonFault {
+    /// It is JSON, and a value in it has the wrong type.
+    pub(crate) is_json: bool,
+    pub(crate) is_object: bool,
+    pub(crate) field: Option<String>,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+    pub(crate) text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, detail: impl Display) -> Failure {
+        Failure::Error(Error::new(code, detail.to_string()))
+    }
+
+    pub(crate) fn of_status(status: StatusCode, detail: impl Into<String>) -> Failure {
+        Failure::Error(Error::of_status(status, detail))
+    }
+
+    pub(crate) fn internal() -> Failure {
+        Failure::Fault(Fault::Internal)
+    }
+
+    pub(crate) fn parameter(name: &str, rule: impl Display) -> Failure {
+        Failure::Fault(Fault::Parameter { name: name.to_owned(), rule: rule.to_string() })
+    }
+
+    /// The error that callers see, in the words of an API.
+    pub(crate) fn into_error(self, words: impl FnOnce(Fault) -> Error) -> Error {
+        match self {
+            Failure::Error(error) => error,
+            Failure::Fault(fault) => words(fault),
+        }
+    }
+
+    /// The code of an error that a handler made.
+    pub(crate) fn code(&self) -> Option<Code> {
+        match self {
+            Failure::Error(error) => error.known(),
+            Failure::Fault(_) => None,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn with(self, name: &str, value: impl Into<Value>) -> Failure {
+        self.map(|error| error.with(name, value))
+    }
+
+    #[must_use]
+    pub(crate) fn field(self, name: &str) -> Failure {
+        self.map(|error| error.field(name))
+    }
+
+    #[must_use]
+    pub(crate) fn hint(self, text: impl Into<String>) -> Failure {
+        self.map(|error| error.hint(text))
+    }
+
+    #[must_use]
+    pub(crate) fn header(self, name: HeaderName, value: &str) -> Failure {
+        self.map(|error| error.header(name, value))
+    }
+
+    fn map(self, change: impl FnOnce(Error) -> Error) -> Failure {
+        match self {
+            Failure::Error(error) => Failure::Error(change(error)),
+            fault @ Failure::Fault(_) => fault,
+        }
+    }
+}
+
+/// Without a body: the router writes it, and sets the status.
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Error(error)
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Failure {
+        Failure::Fault(fault)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        Failure::Fault(Fault::Store(error))
+    }
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Failure {
+        rejection.into_error().map_or_else(Failure::from, Failure::Error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Error(refusal.into())
+    }
+}

@@ -1,0 +1,171 @@
+//! Errors of this API. Their texts never repeat an `Authorization`.
+
+use std::time::Duration;
+
+use api::Error;
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, StatusCode};
+use engine::store::StoreError;
+use engine::{OperationId, Role};
+use tracing::error;
+
+use crate::http::{Failure, Fault};
+
+/// The member of an error that says which operation was accepted although the caller does not hear of its end.
+const OPERATION: &str = "operation";
+
+/// What any request can meet, in the words of this API.
+pub(super) fn fault(fault: Fault) -> Error {
+    let (status, title, text) = match fault {
+        Fault::NoSuchPath => {
+            let text = "there is nothing at this path; runtimes are at /serverless-runtimes";
+            (StatusCode::NOT_FOUND, "Not found", text.into())
+        }
+        Fault::MethodNotAllowed { .. } => {
+            let text = "this path does not take this method; the header Allow says which it takes";
+            (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", text.into())
+        }
+        Fault::Parameter { name, rule } => {
+            (StatusCode::BAD_REQUEST, "Invalid parameter", format!("{name}: {rule}"))
+        }
+        Fault::BodyCutOff | Fault::NotJson { .. } | Fault::Json(_) | Fault::NotAnObject => {
+            (StatusCode::BAD_REQUEST, "Invalid JSON", "the body could not be read to its end".into())
+        }
+        Fault::BodyTooLarge { limit } => {
+            let text = format!("the body is larger than {limit} bytes");
+            (StatusCode::PAYLOAD_TOO_LARGE, "Request body too large", text)
+        }
+        Fault::SlowBody => {
+            (StatusCode::REQUEST_TIMEOUT, "Request timeout", "the body did not arrive in time".into())
+        }
+        Fault::Timeout => {
+            let text = "the request was not answered in time; what was asked for may still happen";
+            (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", text.into())
+        }
+        Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
+            let text = "something broke while the request was handled; the log has the request id";
+            (StatusCode::INTERNAL_SERVER_ERROR, "Internal error", text.into())
+        }
+        Fault::Store(StoreError::Unavailable(_)) => {
+            let text = "the database is not answering; try again in a moment";
+            (StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text.into())
+        }
+        Fault::Store(StoreError::Full(_)) => {
+            let text = "the database has no room left; an operator must make some";
+            (StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text.into())
+        }
+    };
+    titled(status, title, text)
+}
+
+/// Adds what follows from the status.
+pub(super) fn complete(error: &mut Error) {
+    match error.status.as_u16() {
+        401 => {
+            let basic = HeaderValue::from_static(r#"Basic realm="provision-engine""#);
+            error.headers.insert(WWW_AUTHENTICATE, basic);
+        }
+        423 => error.retry_after = Some(Duration::from_secs(1)),
+        503 | 504 => error.retry_after = Some(Duration::from_secs(5)),
+        _ => {}
+    }
+}
+
+/// Whether an operation was accepted all the same.
+pub(super) fn is_accepted(error: &Error) -> bool {
+    error.more.contains_key(OPERATION)
+}
+
+fn titled(status: StatusCode, title: &str, message: String) -> Error {
+    let mut error = Error::of_status(status, message);
+    error.title = title.to_owned().into();
+    error
+}
+
+pub(super) fn new(status: StatusCode, title: &str, message: impl Into<String>) -> Failure {
+    titled(status, title, message.into()).into()
+}
+
+fn accepted(status: StatusCode, title: &str, message: String, operation: OperationId) -> Failure {
+    new(status, title, message).with(OPERATION, operation.to_string())
+}
+
+pub(super) fn authentication_required() -> Failure {
+    new(StatusCode::UNAUTHORIZED, "Authentication required", "")
+}
+
+pub(super) fn unsupported_scheme() -> Failure {
+    let hint = "send the header Authorization: Basic with base64 of user:password, neither of them empty";
+    new(StatusCode::UNAUTHORIZED, "Unsupported authentication scheme", hint)
+}
+
+pub(super) fn role(needed: Role, has: Option<Role>) -> Failure {
+    let has = has.map_or("none", Role::as_str);
+    let hint = format!("this needs the role {needed}, and yours is {has}");
+    new(StatusCode::FORBIDDEN, "Not allowed", hint)
+}
+
+pub(super) fn no_steward() -> Failure {
+    let hint = "name an account of OpenNebula in the setting serverless.steward_one_auth";
+    new(StatusCode::SERVICE_UNAVAILABLE, "The console has no account in OpenNebula", hint)
+}
+
+pub(super) fn no_such_runtime() -> Failure {
+    new(StatusCode::NOT_FOUND, "Serverless Runtime not found", "")
+}
+
+pub(super) fn no_such_operation() -> Failure {
+    new(StatusCode::NOT_FOUND, "Operation not found", "")
+}
+
+pub(super) fn key_reused() -> Failure {
+    let text = "this Idempotency-Key was used for another request; use a new key for a new runtime";
+    new(StatusCode::UNPROCESSABLE_ENTITY, "Idempotency-Key reused", text)
+}
+
+/// Another operation has the runtime.
+pub(super) fn locked(title: &str, doing: String) -> Failure {
+    new(StatusCode::LOCKED, title, doing)
+}
+
+pub(super) fn busy(doing: String) -> Failure {
+    locked("Cannot update Serverless Runtime Function VM FAAS on a transient state", doing)
+}
+
+/// It goes on by itself, and this is where.
+pub(super) fn takes_long(title: &str, operation: OperationId) -> Failure {
+    let text = format!("it takes longer than expected and goes on; look at {}", path_of(operation));
+    accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
+}
+
+/// It is taken back, and this is where that can be watched.
+pub(super) fn taken_back(title: &str, operation: OperationId) -> Failure {
+    let text = format!("it took too long and is taken back; look at {}", path_of(operation));
+    accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
+}
+
+/// It failed, and what it did is being undone.
+pub(super) fn being_undone(title: &str, cause: &Error, operation: OperationId) -> Failure {
+    let why = match cause.detail.as_str() {
+        "" => cause.title.to_string(),
+        message => format!("{}: {message}", cause.title),
+    };
+    let text = format!("it failed and is being undone: {why}; look at {}", path_of(operation));
+    accepted(StatusCode::GATEWAY_TIMEOUT, title, text, operation)
+}
+
+pub(super) fn stopping(operation: OperationId) -> Failure {
+    let text = format!("the engine is stopping; it goes on later, look at {}", path_of(operation));
+    accepted(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text, operation)
+}
+
+/// The path under which an operation can be watched.
+pub(super) fn path_of(operation: OperationId) -> String {
+    format!("/serverless-runtimes/operations/{operation}")
+}
+
+/// Something of ours is not as it must be.
+pub(super) fn broken(why: &str) -> Failure {
+    error!(why, "the serverless door cannot go on");
+    Failure::internal()
+}
