@@ -15,15 +15,15 @@ use tracing::warn;
 use workflows::runtime::catalog::Purpose;
 use workflows::runtime::{BIND, Binding, Instance, Status, seal_json};
 
-use super::body::Fields;
+use super::body::Body;
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::identity::WantedBinding;
 use super::place::{Hints, Place};
-use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
-use super::{Broker, Desk, checks, record, wire};
+use super::wire::BindBody;
+use super::{Broker, Desk, checks, wire};
 use crate::http::Failure;
 use crate::principal::Principal;
 
@@ -40,10 +40,6 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn offer(&self) -> Offer<'_> {
-        Offer { service: &self.service, plan: &self.plan }
-    }
-
     fn name(&self) -> String {
         Binding::resource(&self.place.instance, &self.place.binding)
     }
@@ -78,10 +74,10 @@ pub(super) async fn bind(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-    Extension(fields): Extension<Fields>,
+    Body(body): Body<BindBody>,
 ) -> Result<Response, Failure> {
-    let asked = Asked::read(&broker, &place, &caller, &fields).await?;
-    let plan = broker.plan(asked.offer())?;
+    let asked = Asked::read(&broker, &place, &caller, body).await?;
+    let plan = broker.plan(&asked.service, &asked.plan)?;
     checks::schema(plan, Purpose::Bind, &asked.parameters)?;
     let later = hints.accepts_incomplete && !broker.settings().compat_keb;
     for _ in 0..ATTEMPTS_MAX {
@@ -132,7 +128,7 @@ async fn make(
     if (&instance.service_id, &instance.plan_id) != (&asked.service, &asked.plan) {
         return Err(error::bad("plan_id: is not the plan of the service instance"));
     }
-    let plan = broker.plan(asked.offer())?;
+    let plan = broker.plan(&asked.service, &asked.plan)?;
     if !plan.bindable {
         return Err(error::not_bindable());
     }
@@ -146,7 +142,7 @@ async fn make(
     let name = asked.name();
     let (tenant, place) = (&owner.row.tenant, asked.place);
     let parameters = seal_json(&asked.parameters, &broker.hall.engine.sealer(tenant, &name));
-    let mut binding = record::binding((&place.instance, &place.binding), asked.offer(), parameters);
+    let mut binding = Binding::new(&place.instance, &place.binding, &asked.service, &asked.plan, parameters);
     binding.digest.clone_from(&asked.digest);
     binding.platform.clone_from(&instance.platform);
     binding.runtime_id = Some(runtime.clone());
@@ -213,28 +209,26 @@ impl<'a> Asked<'a> {
         broker: &Broker,
         place: &'a Place,
         caller: &'a Principal,
-        fields: &Fields,
+        body: BindBody,
     ) -> Result<Asked<'a>, Failure> {
-        let predecessor = fields.maybe_text("predecessor_binding_id")?;
-        let required = |name| match predecessor {
-            Some(_) => fields.maybe_text(name),
-            None => fields.text(name).map(Some),
-        };
-        let (service, plan) = (required("service_id")?, required("plan_id")?);
-        let context = fields.small_object("context")?.cloned().unwrap_or_default();
-        let given = fields.small_object("parameters")?.cloned();
-        let bind_resource = fields.object("bind_resource")?;
-        fields.maybe_text("app_guid")?;
+        let BindBody { service_id, plan_id, predecessor_binding_id: predecessor, bind_resource, .. } = &body;
+        for (name, given) in [("service_id", service_id), ("plan_id", plan_id)] {
+            if given.is_none() && predecessor.is_none() {
+                return Err(error::bad(format!("{name}: is missing")));
+            }
+        }
+        let context = body.context.clone().unwrap_or_default();
         let before = match predecessor {
             Some(id) => Some(broker.predecessor(caller, &place.instance, id).await?),
             None => None,
         };
-        let or_before = |given: Option<&str>, of: fn(&Binding) -> &str| {
-            given.or(before.as_ref().map(|(record, _)| of(record))).unwrap_or_default().to_owned()
+        let or_before = |given: &Option<String>, of: fn(&Binding) -> &str| {
+            given.as_deref().or(before.as_ref().map(|(record, _)| of(record))).unwrap_or_default().to_owned()
         };
-        let service = or_before(service, |binding| &binding.service_id);
-        let plan = or_before(plan, |binding| &binding.plan_id);
-        let parameters = given.or(before.as_ref().map(|(_, parameters)| parameters.clone()));
+        let service = or_before(service_id, |binding| &binding.service_id);
+        let plan = or_before(plan_id, |binding| &binding.plan_id);
+        let parameters =
+            body.parameters.clone().or(before.as_ref().map(|(_, parameters)| parameters.clone()));
         let parameters = parameters.unwrap_or_default();
         let wanted = WantedBinding {
             ids: (&place.instance, &place.binding),
@@ -242,8 +236,8 @@ impl<'a> Asked<'a> {
             plan: &plan,
             context: &context,
             parameters: &parameters,
-            bind_resource,
-            predecessor,
+            bind_resource: bind_resource.as_ref(),
+            predecessor: predecessor.as_deref(),
         };
         let digest = wanted.digest();
         Ok(Asked { place, caller, service, plan, parameters, digest })

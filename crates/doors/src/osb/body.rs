@@ -1,32 +1,50 @@
-//! Bodies: a JSON object of a limited size and depth, whose fields are taken out one by one.
+//! Bodies: a JSON object of a limited size and depth, read into the type that describes it. Errors name the field and
+//! never repeat its value: it may be a secret.
 
-use std::sync::Arc;
-
-use axum::extract::Request;
+use axum::extract::{FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::error;
+use super::wire::MaintenanceInfo;
+use super::{Desk, error};
 use crate::http::body::check_type;
 use crate::http::{self, Failure, Fault};
 
-/// No schema goes this deep, and whoever reads the value later may not stand it.
+/// No schema goes this deep, and what reads the value later may not stand it.
 const DEPTH_MAX: usize = 64;
 const TEXT_CHARS_MAX: usize = 255;
 /// The largest object of parameters, and of a context, in bytes of JSON.
 const OBJECT_BYTES_MAX: usize = 64 * 1024;
 
-/// What a request sent. Errors name the field and never repeat its value: it may be a secret.
+type Object = Map<String, Value>;
+
+/// What was sent, before it is known what it must be.
 #[derive(Clone)]
-pub(super) struct Fields(Arc<Map<String, Value>>);
+pub(super) struct Sent(Object);
+
+/// What was sent, as the description of the API says.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Desk> for Body<T> {
+    type Rejection = Failure;
+
+    /// The guard has put it there for every request that has a body.
+    async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Body<T>, Failure> {
+        let Sent(object) = parts.extensions.remove().ok_or_else(Failure::internal)?;
+        typed(object).map(Body)
+    }
+}
 
 /// Reads the body of a request. A missing type is taken for JSON, as many clients send none.
-pub(super) async fn read(request: Request, limit: usize) -> Result<Fields, Failure> {
+pub(super) async fn read(request: Request, limit: usize) -> Result<Sent, Failure> {
     let is_json = if is_untyped(request.headers()) { Ok(()) } else { check_type(request.headers()) };
     let bytes = http::body::read(request, limit).await?;
     is_json?;
-    parse(&bytes)
+    parse(&bytes).map(Sent)
 }
 
 fn is_untyped(headers: &HeaderMap) -> bool {
@@ -34,13 +52,13 @@ fn is_untyped(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_none_or(|value| essence(value) == Some(0))
 }
 
-fn parse(bytes: &[u8]) -> Result<Fields, Failure> {
+fn parse(bytes: &[u8]) -> Result<Object, Failure> {
     let value: Value = http::body::parse(bytes)?;
     if depth(&value) > DEPTH_MAX {
         return Err(error::bad(format!("the body is nested more than {DEPTH_MAX} levels deep")));
     }
     match value {
-        Value::Object(fields) => Ok(Fields(Arc::new(fields))),
+        Value::Object(object) => Ok(object),
         _ => Err(Fault::NotAnObject.into()),
     }
 }
@@ -54,83 +72,92 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-impl Fields {
-    /// A text that must be there.
-    pub(super) fn text(&self, name: &str) -> Result<&str, Failure> {
-        self.maybe_text(name)?.ok_or_else(|| error::bad(format!("{name}: is missing")))
-    }
+/// A member that is null is as good as none.
+fn typed<T: DeserializeOwned>(object: Object) -> Result<T, Failure> {
+    let members: Object = object.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    serde_path_to_error::deserialize(Value::Object(members)).map_err(|error| {
+        let (path, text) = (error.path().to_string(), error.inner().to_string());
+        let missing = text.strip_prefix("missing field `").and_then(|name| name.strip_suffix('`'));
+        error::bad(match missing {
+            Some(name) => format!("{name}: is missing"),
+            None if text.starts_with('.') => format!("{path}{text}"),
+            None => format!("{path}: {text}"),
+        })
+    })
+}
 
-    pub(super) fn maybe_text(&self, name: &str) -> Result<Option<&str>, Failure> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => check_text(name, text).map(|()| Some(text.as_str())),
-            Some(_) => Err(error::bad(format!("{name}: must be a string"))),
-        }
-    }
-
-    pub(super) fn object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Failure> {
-        match self.0.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::Object(members)) => Ok(Some(members)),
-            Some(_) => Err(error::bad(format!("{name}: must be an object"))),
-        }
-    }
-
-    /// An object that is kept, so its size counts.
-    pub(super) fn small_object(&self, name: &str) -> Result<Option<&Map<String, Value>>, Failure> {
-        let object = self.object(name)?;
-        let is_large = object.is_some_and(|object| {
-            serde_json::to_string(object).is_ok_and(|text| text.len() > OBJECT_BYTES_MAX)
-        });
-        if is_large {
-            return Err(error::bad(format!("{name}: has more than {OBJECT_BYTES_MAX} bytes")));
-        }
-        Ok(object)
-    }
-
-    /// The version in `maintenance_info`. Clients send an empty object where they mean none.
-    pub(super) fn maintenance_version(&self) -> Result<Option<&str>, Failure> {
-        let Some(info) = self.object("maintenance_info")? else { return Ok(None) };
-        match info.get("version") {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(version)) => Ok(Some(version.as_str()).filter(|version| !version.is_empty())),
-            Some(_) => Err(error::bad("maintenance_info.version: must be a string")),
-        }
+pub(super) fn text<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+    match Value::deserialize(value)? {
+        Value::String(text) => check_text(&text).map(|()| text).map_err(D::Error::custom),
+        _ => Err(D::Error::custom("must be a string")),
     }
 }
 
+pub(super) fn maybe_text<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    text(value).map(Some)
+}
+
+pub(super) fn object<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Object>, D::Error> {
+    match Value::deserialize(value)? {
+        Value::Object(object) => Ok(Some(object)),
+        _ => Err(D::Error::custom("must be an object")),
+    }
+}
+
+/// An object that is kept, so its size counts.
+pub(super) fn small_object<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Object>, D::Error> {
+    let object = object(value)?;
+    if serde_json::to_string(&object).is_ok_and(|text| text.len() > OBJECT_BYTES_MAX) {
+        return Err(D::Error::custom(format!("has more than {OBJECT_BYTES_MAX} bytes")));
+    }
+    Ok(object)
+}
+
+/// Clients send an empty object, or an empty version, where they mean none.
+pub(super) fn maintenance_info<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<Option<MaintenanceInfo>, D::Error> {
+    let version = object(value)?.and_then(|mut info| info.remove("version"));
+    let version = match version {
+        None | Some(Value::Null) => None,
+        Some(Value::String(version)) => Some(version).filter(|version| !version.is_empty()),
+        Some(_) => return Err(D::Error::custom(".version: must be a string")),
+    };
+    Ok(Some(MaintenanceInfo { version }))
+}
+
 /// A text of a context, which has to fit into a list that can be searched.
-pub(super) fn context_text<'a>(
-    context: &'a Map<String, Value>,
-    name: &str,
-) -> Result<Option<&'a str>, Failure> {
-    let field = format!("context.{name}");
+pub(super) fn context_text<'a>(context: &'a Object, name: &str) -> Result<Option<&'a str>, Failure> {
+    let bad = |rule: &str| error::bad(format!("context.{name}: {rule}"));
     match context.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
-        Some(Value::String(text)) => check_text(&field, text).map(|()| Some(text.as_str())),
-        Some(_) => Err(error::bad(format!("{field}: must be a string"))),
+        Some(Value::String(text)) => {
+            check_text(text).map(|()| Some(text.as_str())).map_err(|rule| bad(&rule))
+        }
+        Some(_) => Err(bad("must be a string")),
     }
 }
 
 /// Text that may go into a database and into a log.
-fn check_text(name: &str, text: &str) -> Result<(), Failure> {
+fn check_text(text: &str) -> Result<(), String> {
     let length = text.chars().count();
     if (1..=TEXT_CHARS_MAX).contains(&length) && !text.chars().any(char::is_control) {
         return Ok(());
     }
-    let rule = format!("must have 1 to {TEXT_CHARS_MAX} characters and no control characters");
-    Err(error::bad(format!("{name}: {rule}")))
+    Err(format!("must have 1 to {TEXT_CHARS_MAX} characters and no control characters"))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::wire::{BindBody, ProvisionBody, UpdateBody};
     use super::*;
 
-    fn fields(value: &Value) -> Fields {
-        parse(value.to_string().as_bytes()).unwrap_or_else(|_| panic!("{value}"))
+    fn told<T: DeserializeOwned>(sent: &Value) -> Result<T, String> {
+        let object = parse(sent.to_string().as_bytes()).unwrap_or_else(|_| panic!("{sent}"));
+        typed(object).map_err(|failure| failure.into_error(error::fault).detail.clone())
     }
 
     #[test]
@@ -147,37 +174,43 @@ mod tests {
     }
 
     #[test]
-    fn fields_have_the_right_type_or_are_refused() {
-        let sent = fields(
-            &json!({"text": "a", "empty": "", "null": null, "number": 7, "object": {}, "bad": "a\u{0}"}),
-        );
-        assert_eq!(sent.text("text").ok(), Some("a"));
-        for bad in ["empty", "null", "number", "object", "absent", "bad"] {
-            assert!(sent.text(bad).is_err(), "{bad}");
+    fn fields_have_the_right_type_or_are_refused_by_name() {
+        let good: UpdateBody = told(&json!({"service_id": "s", "plan_id": null, "unknown": 7})).unwrap();
+        assert_eq!((good.service_id.as_str(), good.plan_id), ("s", None));
+        let rule = "must have 1 to 255 characters and no control characters";
+        for (name, value, expect) in [
+            ("service_id", json!(null), "is missing"),
+            ("service_id", json!(""), rule),
+            ("service_id", json!("a\u{0}"), rule),
+            ("service_id", json!(7), "must be a string"),
+            ("plan_id", json!({}), "must be a string"),
+            ("context", json!("text"), "must be an object"),
+            ("parameters", json!([]), "must be an object"),
+            ("parameters", json!({"a": "x".repeat(OBJECT_BYTES_MAX)}), "has more than 65536 bytes"),
+            ("previous_values", json!(1), "must be an object"),
+        ] {
+            let mut sent = json!({"service_id": "s"});
+            sent[name] = value;
+            assert_eq!(told::<UpdateBody>(&sent).unwrap_err(), format!("{name}: {expect}"));
         }
-        assert!(matches!(sent.maybe_text("null"), Ok(None)));
-        assert!(matches!(sent.object("absent"), Ok(None)) && matches!(sent.object("null"), Ok(None)));
-        assert!(matches!(sent.object("object"), Ok(Some(_))));
-        assert!(sent.object("text").is_err() && sent.object("number").is_err());
-        assert!(sent.small_object("object").is_ok());
-        let large = fields(&json!({"parameters": {"a": "x".repeat(OBJECT_BYTES_MAX)}}));
-        assert!(large.small_object("parameters").is_err());
+        assert!(told::<BindBody>(&json!({})).is_ok());
+        assert_eq!(told::<BindBody>(&json!({"app_guid": 1})).unwrap_err(), "app_guid: must be a string");
+        let short: ProvisionBody = told(&json!({"service_id": "s", "plan_id": "p"})).unwrap();
+        assert_eq!(short.organization_guid, "");
     }
 
     #[test]
     fn an_empty_maintenance_info_means_none() {
         let version = |info: Value| {
-            fields(&json!({"maintenance_info": info}))
-                .maintenance_version()
-                .map(|v| v.map(str::to_owned))
-                .ok()
+            let body = told::<UpdateBody>(&json!({"service_id": "s", "maintenance_info": info}));
+            body.map(|body| body.maintenance_info.and_then(|info| info.version))
         };
-        assert_eq!(version(json!({})), Some(None));
-        assert_eq!(version(json!(null)), Some(None));
-        assert_eq!(version(json!({"version": ""})), Some(None));
-        assert_eq!(version(json!({"version": "1.2.3"})), Some(Some("1.2.3".into())));
-        assert_eq!(version(json!({"version": 7})), None);
-        assert_eq!(version(json!("1.2.3")), None);
+        assert_eq!(version(json!({})), Ok(None));
+        assert_eq!(version(json!(null)), Ok(None));
+        assert_eq!(version(json!({"version": ""})), Ok(None));
+        assert_eq!(version(json!({"version": "1.2.3"})), Ok(Some("1.2.3".into())));
+        assert_eq!(version(json!({"version": 7})), Err("maintenance_info.version: must be a string".into()));
+        assert_eq!(version(json!("1.2.3")), Err("maintenance_info: must be an object".into()));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use workflows::runtime::{Instance, Status};
 
 use super::checks;
 use super::error;
+use super::wire::MaintenanceInfo;
 use crate::http::Failure;
 
 type Object = Map<String, Value>;
@@ -16,7 +17,7 @@ pub(super) struct Asked {
     pub(super) plan: Option<String>,
     pub(super) parameters: Option<Object>,
     pub(super) context: Option<Object>,
-    pub(super) maintenance: Option<String>,
+    pub(super) maintenance: Option<MaintenanceInfo>,
 }
 
 /// What is there.
@@ -63,7 +64,8 @@ pub(super) fn work_out(asked: &Asked, present: &Present<'_>, catalog: &Catalog) 
         context: laid_over(&asked.context, &present.context),
         maintenance: asked
             .maintenance
-            .clone()
+            .as_ref()
+            .and_then(|known| known.version.clone())
             .filter(|version| Some(version) != record.maintenance_version.as_ref()),
     };
     let turn = turn(asked, plan, *status)?;

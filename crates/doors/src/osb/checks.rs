@@ -7,14 +7,14 @@ use workflows::runtime::catalog::{Plan, Purpose};
 use super::Broker;
 use super::error;
 use super::place::Hints;
-use super::record::Offer;
+use super::wire::MaintenanceInfo;
 use crate::http::Failure;
 
 impl Broker {
     /// The plan that a request means.
-    pub(super) fn plan(&self, offer: Offer<'_>) -> Result<&Plan, Failure> {
-        self.service(offer.service)?;
-        self.catalog.plan(offer.plan).ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
+    pub(super) fn plan(&self, service: &str, plan: &str) -> Result<&Plan, Failure> {
+        self.service(service)?;
+        self.catalog.plan(plan).ok_or_else(|| error::bad("plan_id: the catalog has no such plan"))
     }
 
     pub(super) fn service(&self, id: &str) -> Result<(), Failure> {
@@ -34,7 +34,8 @@ impl Broker {
 }
 
 /// Whether the version that the platform knows is the one that the plan has.
-pub(super) fn maintenance(plan: &Plan, version: Option<&str>) -> Result<(), Failure> {
+pub(super) fn maintenance(plan: &Plan, known: Option<&MaintenanceInfo>) -> Result<(), Failure> {
+    let version = known.and_then(|known| known.version.as_deref());
     match (version, &plan.maintenance) {
         (None, _) => Ok(()),
         (Some(version), Some(maintenance)) if maintenance.version == version => Ok(()),

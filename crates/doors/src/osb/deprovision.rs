@@ -10,7 +10,6 @@ use workflows::runtime::{DEPROVISION, Instance};
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
-use super::record::Offer;
 use super::standing::{Known, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
@@ -37,11 +36,11 @@ pub(super) async fn deprovision(
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
     let (service, plan) = hints.service_and_plan()?;
-    let offer = Offer { service, plan };
-    if let Err(refusal) = broker.plan(offer) {
+    if let Err(refusal) = broker.plan(service, plan) {
         // An instance may outlive its plan.
         let known = broker.instance(&caller, &place.instance).await?;
-        known.filter(|known| is_of(&known.record, offer)).ok_or(refusal)?;
+        let is_of = |record: &Instance| record.service_id == service && record.plan_id == plan;
+        known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
     }
     broker.can_wait(&hints)?;
     for _ in 0..ATTEMPTS_MAX {
@@ -50,10 +49,6 @@ pub(super) async fn deprovision(
         }
     }
     Err(error::busy())
-}
-
-fn is_of(instance: &Instance, offer: Offer<'_>) -> bool {
-    instance.service_id == offer.service && instance.plan_id == offer.plan
 }
 
 /// `None` when somebody else was faster: look again.

@@ -79,8 +79,8 @@ impl Api for Broker {
         }
         let (mut parts, sent) = request.into_parts();
         let sent = Request::from_parts(parts.clone(), sent);
-        let fields = body::read(sent, self.body_limit_bytes()).await?;
-        parts.extensions.insert(fields);
+        let sent = body::read(sent, self.body_limit_bytes()).await?;
+        parts.extensions.insert(sent);
         Ok(Request::from_parts(parts, Body::empty()))
     }
 }

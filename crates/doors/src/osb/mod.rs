@@ -21,7 +21,6 @@ pub(crate) mod openapi;
 mod place;
 mod progress;
 mod provision;
-mod record;
 mod router;
 mod standing;
 mod submit;

@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 use workflows::runtime::catalog::{Plan, Purpose};
 use workflows::runtime::{Instance, PROVISION, seal_json};
 
-use super::body::{Fields, context_text};
+use super::body::{Body, context_text};
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::headers::Origin;
 use super::identity::Wanted;
 use super::place::{Hints, Place};
-use super::record::Offer;
 use super::standing::{Known, broken, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, under_way};
-use super::{Broker, Desk, checks, place, record, wire};
+use super::wire::ProvisionBody;
+use super::{Broker, Desk, checks, place, wire};
 use crate::http::Failure;
 use crate::principal::Principal;
 
@@ -28,16 +28,13 @@ const USER_CHARS_MAX: usize = 255;
 struct Asked<'a> {
     place: &'a Place,
     caller: &'a Principal,
-    offer: Offer<'a>,
     plan: &'a Plan,
-    organization: &'a str,
-    space: &'a str,
+    body: ProvisionBody,
     account: String,
     subaccount: String,
     user: String,
     context: Map<String, Value>,
     parameters: Map<String, Value>,
-    maintenance: Option<&'a str>,
 }
 
 /// Asks for an instance.
@@ -60,11 +57,11 @@ pub(super) async fn provision(
     hints: Hints,
     Extension(caller): Extension<Principal>,
     Extension(origin): Extension<Origin>,
-    Extension(fields): Extension<Fields>,
+    Body(body): Body<ProvisionBody>,
 ) -> Result<Response, Failure> {
-    let asked = Asked::read(&broker, &place, &caller, &origin, &fields)?;
+    let asked = Asked::read(&broker, &place, &caller, &origin, body)?;
     broker.can_wait(&hints)?;
-    checks::maintenance(asked.plan, asked.maintenance)?;
+    checks::maintenance(asked.plan, asked.body.maintenance_info.as_ref())?;
     checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
     let read = checks::meaning(asked.plan, &asked.parameters)?;
     let region = asked.plan.region(read.region.as_deref(), place.region.as_deref());
@@ -83,7 +80,7 @@ pub(super) async fn provision(
         user: asked.user.clone(),
         digest: asked.digest(),
         maintenance_version: asked.plan.maintenance.as_ref().map(|maintenance| maintenance.version.clone()),
-        ..record::instance(&place.instance, asked.offer, parameters, context)
+        ..Instance::new(&place.instance, &asked.body.service_id, &asked.body.plan_id, parameters, context)
     };
     for _ in 0..ATTEMPTS_MAX {
         if let Some(answer) = attempt(&broker, &asked, &instance).await? {
@@ -162,48 +159,37 @@ impl<'a> Asked<'a> {
         place: &'a Place,
         caller: &'a Principal,
         origin: &Origin,
-        fields: &'a Fields,
+        mut body: ProvisionBody,
     ) -> Result<Asked<'a>, Failure> {
-        let offer = Offer { service: fields.text("service_id")?, plan: fields.text("plan_id")? };
         let compat = broker.settings().compat_keb;
-        let required = |name| if compat { fields.maybe_text(name) } else { fields.text(name).map(Some) };
-        let organization = required("organization_guid")?.unwrap_or_default();
-        let space = required("space_guid")?.unwrap_or_default();
-        let context = fields.small_object("context")?.cloned().unwrap_or_default();
-        let parameters = fields.small_object("parameters")?.cloned().unwrap_or_default();
-        let maintenance = fields.maintenance_version()?;
+        for (name, given) in
+            [("organization_guid", &body.organization_guid), ("space_guid", &body.space_guid)]
+        {
+            if given.is_empty() && !compat {
+                return Err(error::bad(format!("{name}: is missing")));
+            }
+        }
+        let context = body.context.take().unwrap_or_default();
+        let parameters = body.parameters.take().unwrap_or_default();
         let of_context = |name: &str| match context_text(&context, name)? {
             None if compat => Err(error::bad(format!("context.{name}: is missing"))),
             found => Ok(found.map(str::to_owned)),
         };
-        let account = of_context("globalaccount_id")?.unwrap_or_else(|| organization.to_owned());
-        let subaccount = of_context("subaccount_id")?.unwrap_or_else(|| space.to_owned());
+        let account = of_context("globalaccount_id")?.unwrap_or_else(|| body.organization_guid.clone());
+        let subaccount = of_context("subaccount_id")?.unwrap_or_else(|| body.space_guid.clone());
         let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
         let user = of_context("user_id")?.unwrap_or_else(from_origin);
-        let plan = broker.plan(offer)?;
-        Ok(Asked {
-            place,
-            caller,
-            offer,
-            plan,
-            organization,
-            space,
-            account,
-            subaccount,
-            user,
-            context,
-            parameters,
-            maintenance,
-        })
+        let plan = broker.plan(&body.service_id, &body.plan_id)?;
+        Ok(Asked { place, caller, plan, body, account, subaccount, user, context, parameters })
     }
 
     fn digest(&self) -> String {
         let wanted = Wanted {
             id: &self.place.instance,
-            service: self.offer.service,
-            plan: self.offer.plan,
-            organization: self.organization,
-            space: self.space,
+            service: &self.body.service_id,
+            plan: &self.body.plan_id,
+            organization: &self.body.organization_guid,
+            space: &self.body.space_guid,
             context: &self.context,
             parameters: &self.parameters,
         };

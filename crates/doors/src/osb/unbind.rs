@@ -10,7 +10,6 @@ use workflows::runtime::{Binding, Status, UNBIND};
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
-use super::record::Offer;
 use super::standing::{Known, broken};
 use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
 use super::{Broker, Desk, wire};
@@ -38,8 +37,7 @@ pub(super) async fn unbind(
     Extension(caller): Extension<Principal>,
 ) -> Result<Response, Failure> {
     let (service, plan) = hints.service_and_plan()?;
-    let offer = Offer { service, plan };
-    if let Err(refusal) = broker.plan(offer) {
+    if let Err(refusal) = broker.plan(service, plan) {
         // A binding may outlive its plan.
         let known = broker.binding(&caller, &place.instance, &place.binding).await?;
         let is_of = |record: &Binding| record.service_id == service && record.plan_id == plan;

@@ -10,13 +10,14 @@ use workflows::runtime::catalog::Purpose;
 use workflows::runtime::update::Params;
 use workflows::runtime::{DEPROVISION, Instance, PROVISION, Status, UPDATE, seal_json};
 
-use super::body::{Fields, context_text};
+use super::body::{Body, context_text};
 use super::change::{Asked, Change, Present, Update, work_out};
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken, open, portrait};
 use super::submit::{ATTEMPTS_MAX, Order, done, refused, under_way};
+use super::wire::UpdateBody;
 use super::{Broker, Desk, checks, wire};
 use crate::http::Failure;
 use crate::principal::Principal;
@@ -50,9 +51,9 @@ pub(super) async fn update(
     place: Place,
     hints: Hints,
     Extension(caller): Extension<Principal>,
-    Extension(fields): Extension<Fields>,
+    Body(body): Body<UpdateBody>,
 ) -> Result<Response, Failure> {
-    let asked = read(&broker, &fields)?;
+    let asked = read(&broker, body)?;
     broker.can_wait(&hints)?;
     let (instance, caller) = (place.instance.as_str(), &caller);
     let wish = Wish { asked, instance, caller, can_wait: hints.accepts_incomplete };
@@ -64,23 +65,17 @@ pub(super) async fn update(
     Err(error::busy())
 }
 
-fn read(broker: &Broker, fields: &Fields) -> Result<Asked, Failure> {
-    broker.service(fields.text("service_id")?)?;
-    let plan = fields.maybe_text("plan_id")?;
-    if plan.is_some_and(|id| broker.catalog.plan(id).is_none()) {
+fn read(broker: &Broker, body: UpdateBody) -> Result<Asked, Failure> {
+    let UpdateBody { service_id, plan_id: plan, context, parameters, maintenance_info: maintenance, .. } =
+        body;
+    broker.service(&service_id)?;
+    if plan.as_ref().is_some_and(|id| broker.catalog.plan(id).is_none()) {
         return Err(error::bad("plan_id: the catalog has no such plan"));
     }
-    fields.object("previous_values")?;
-    let context = fields.small_object("context")?;
     for name in ["globalaccount_id", "subaccount_id"] {
-        context.map_or(Ok(None), |context| context_text(context, name))?;
+        context.as_ref().map_or(Ok(None), |context| context_text(context, name))?;
     }
-    Ok(Asked {
-        plan: plan.map(str::to_owned),
-        parameters: fields.small_object("parameters")?.cloned(),
-        context: context.cloned(),
-        maintenance: fields.maintenance_version()?.map(str::to_owned),
-    })
+    Ok(Asked { plan, parameters, context, maintenance })
 }
 
 /// `None` when somebody else was faster: look again.
@@ -89,7 +84,7 @@ async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, F
     let present = known.as_ref().map(|known| known.record.plan_id.as_str());
     let meant = wish.asked.plan.as_deref().or(present).and_then(|id| broker.catalog.plan(id));
     if let Some(plan) = meant {
-        checks::maintenance(plan, wish.asked.maintenance.as_deref())?;
+        checks::maintenance(plan, wish.asked.maintenance.as_ref())?;
         checks::schema(plan, Purpose::Update, wish.asked.parameters.as_ref().unwrap_or(&Map::new()))?;
     }
     let Some(known) = known else {

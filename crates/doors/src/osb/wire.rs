@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::body;
+
 /// Nothing more to say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Empty {}
@@ -21,19 +23,23 @@ pub struct MaintenanceInfo {
 /// The body of a request for an instance.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ProvisionBody {
+    #[serde(deserialize_with = "body::text")]
     #[schema(min_length = 1)]
     pub service_id: String,
+    #[serde(deserialize_with = "body::text")]
     #[schema(min_length = 1)]
     pub plan_id: String,
-    #[schema(min_length = 1)]
+    #[serde(default, deserialize_with = "body::text")]
+    #[schema(min_length = 1, required)]
     pub organization_guid: String,
-    #[schema(min_length = 1)]
+    #[serde(default, deserialize_with = "body::text")]
+    #[schema(min_length = 1, required)]
     pub space_guid: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub context: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub parameters: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maintenance_info")]
     pub maintenance_info: Option<MaintenanceInfo>,
 }
 
@@ -41,36 +47,41 @@ pub struct ProvisionBody {
 /// absent stays.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct UpdateBody {
+    #[serde(deserialize_with = "body::text")]
     #[schema(min_length = 1)]
     pub service_id: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
     pub plan_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub context: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub parameters: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maintenance_info")]
     pub maintenance_info: Option<MaintenanceInfo>,
     /// Not looked at: the broker has its own record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::object")]
     pub previous_values: Option<Map<String, Value>>,
 }
 
 /// The body of a request for credentials. With `predecessor_binding_id` everything else may be left out.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct BindBody {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
     pub service_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
     pub plan_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub context: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::small_object")]
     pub parameters: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::object")]
     pub bind_resource: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
     pub predecessor_binding_id: Option<String>,
+    /// Older than `bind_resource`; it must be text, and is not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
+    #[schema(ignore)]
+    pub app_guid: Option<String>,
 }
 
 /// What is under way, or was done before.
