@@ -21,73 +21,49 @@ use crate::audit::about;
 use crate::http::Failure;
 use crate::http::body::JsonBody;
 
-/// Launches an image in AWS.
-///
-/// An image that is still building is waited for.
-#[utoipa::path(
-    post, path = "/reservations/aws", tag = "reservations", operation_id = "createAwsReservation",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
-    request_body = wire::AwsRequest,
-    responses(
-        (status = OK, body = wire::AwsReservation, description = "It is accepted."),
-        (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
-        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
-        (status = CONFLICT, body = Error, description = "The key was used for something else."),
-        (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
-    )
-)]
-pub(in crate::launch) async fn create_aws_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    headers: HeaderMap,
-    JsonBody(new): JsonBody<wire::AwsRequest>,
-) -> Result<Response, Failure> {
-    create(&desk, &principal, &headers, ProviderKind::Aws, image(&new.image_id), Some(new.into())).await
+/// Writes the endpoint of one provider: in the document of the clients each is an operation with a body of its own.
+macro_rules! create {
+    ($(#[$doc:meta])+ $name:ident $kind:ident $path:tt $id:tt $request:ident $reservation:ident) => {
+        $(#[$doc])+
+        #[utoipa::path(
+            post, path = $path, tag = "reservations", operation_id = $id,
+            params(("Idempotency-Key" = Option<String>, Header,
+                    description = "The same key means the same launch.")),
+            request_body = wire::$request,
+            responses(
+                (status = OK, body = wire::$reservation, description = "It is accepted."),
+                (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
+                (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
+                (status = CONFLICT, body = Error, description = "The key was used for something else."),
+                (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
+            )
+        )]
+        pub(in crate::launch) async fn $name(
+            State(desk): State<Desk>,
+            principal: TenantPrincipal,
+            headers: HeaderMap,
+            JsonBody(new): JsonBody<wire::$request>,
+        ) -> Result<Response, Failure> {
+            let image = image(&new.image_id);
+            create(&desk, &principal, &headers, ProviderKind::$kind, image, Some(new.into())).await
+        }
+    };
 }
 
-/// Launches an image in Azure.
-#[utoipa::path(
-    post, path = "/reservations/azure", tag = "reservations", operation_id = "createAzureReservation",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
-    request_body = wire::AzureRequest,
-    responses(
-        (status = OK, body = wire::AzureReservation, description = "It is accepted."),
-        (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
-        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
-        (status = CONFLICT, body = Error, description = "The key was used for something else."),
-        (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
-    )
-)]
-pub(in crate::launch) async fn create_azure_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    headers: HeaderMap,
-    JsonBody(new): JsonBody<wire::AzureRequest>,
-) -> Result<Response, Failure> {
-    create(&desk, &principal, &headers, ProviderKind::Azure, image(&new.image_id), Some(new.into())).await
-}
-
-/// Launches an image in GCP.
-#[utoipa::path(
-    post, path = "/reservations/gcp", tag = "reservations", operation_id = "createGCPReservation",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
-    request_body = wire::GcpRequest,
-    responses(
-        (status = OK, body = wire::GcpReservation, description = "It is accepted."),
-        (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
-        (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
-        (status = CONFLICT, body = Error, description = "The key was used for something else."),
-        (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
-    )
-)]
-pub(in crate::launch) async fn create_gcp_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    headers: HeaderMap,
-    JsonBody(new): JsonBody<wire::GcpRequest>,
-) -> Result<Response, Failure> {
-    create(&desk, &principal, &headers, ProviderKind::Gcp, image(&new.image_id), Some(new.into())).await
-}
+create!(
+    /// Launches an image in AWS.
+    ///
+    /// An image that is still building is waited for.
+    create_aws_reservation Aws "/reservations/aws" "createAwsReservation" AwsRequest AwsReservation
+);
+create!(
+    /// Launches an image in Azure.
+    create_azure_reservation Azure "/reservations/azure" "createAzureReservation" AzureRequest AzureReservation
+);
+create!(
+    /// Launches an image in GCP.
+    create_gcp_reservation Gcp "/reservations/gcp" "createGCPReservation" GcpRequest GcpReservation
+);
 
 /// Launches nothing, to see whether launches work.
 ///

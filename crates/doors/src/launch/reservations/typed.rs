@@ -14,65 +14,42 @@ use super::wire::{self, ProviderReservation};
 use crate::http::Failure;
 use crate::launch::error;
 
-/// Shows a launch in the words of AWS.
-#[utoipa::path(
-    get, path = "/reservations/aws/{ID}", tag = "reservations", operation_id = "getAWSReservationByID",
-    params(("ID" = i64, Path, description = "The id of the reservation.")),
-    responses((status = OK, body = wire::AwsReservation, description = "The reservation."),
-              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
-)]
-pub(in crate::launch) async fn get_aws_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    Number(id): Number,
-) -> Result<Json<ProviderReservation>, Failure> {
-    get(&desk, &principal, ProviderKind::Aws, id).await
+/// Writes the endpoint of one provider: in the document of the clients each is an operation with a type of its own.
+macro_rules! get {
+    ($(#[$doc:meta])+ $name:ident $kind:ident $path:tt $id:tt $reservation:ident) => {
+        $(#[$doc])+
+        #[utoipa::path(
+            get, path = $path, tag = "reservations", operation_id = $id,
+            params(("ID" = i64, Path, description = "The id of the reservation.")),
+            responses((status = OK, body = wire::$reservation, description = "The reservation."),
+                      (status = BAD_REQUEST, body = Error, description = "It is of another type."))
+        )]
+        pub(in crate::launch) async fn $name(
+            State(desk): State<Desk>,
+            principal: TenantPrincipal,
+            Number(id): Number,
+        ) -> Result<Json<ProviderReservation>, Failure> {
+            get(&desk, &principal, ProviderKind::$kind, id).await
+        }
+    };
 }
 
-/// Shows a launch in the words of Azure.
-#[utoipa::path(
-    get, path = "/reservations/azure/{ID}", tag = "reservations", operation_id = "getAzureReservationByID",
-    params(("ID" = i64, Path, description = "The id of the reservation.")),
-    responses((status = OK, body = wire::AzureReservation, description = "The reservation."),
-              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
-)]
-pub(in crate::launch) async fn get_azure_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    Number(id): Number,
-) -> Result<Json<ProviderReservation>, Failure> {
-    get(&desk, &principal, ProviderKind::Azure, id).await
-}
-
-/// Shows a launch in the words of GCP.
-#[utoipa::path(
-    get, path = "/reservations/gcp/{ID}", tag = "reservations", operation_id = "getGCPReservationByID",
-    params(("ID" = i64, Path, description = "The id of the reservation.")),
-    responses((status = OK, body = wire::GcpReservation, description = "The reservation."),
-              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
-)]
-pub(in crate::launch) async fn get_gcp_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    Number(id): Number,
-) -> Result<Json<ProviderReservation>, Failure> {
-    get(&desk, &principal, ProviderKind::Gcp, id).await
-}
-
-/// Shows a launch of nothing.
-#[utoipa::path(
-    get, path = "/reservations/noop/{ID}", tag = "reservations", operation_id = "getNoopReservationByID",
-    params(("ID" = i64, Path, description = "The id of the reservation.")),
-    responses((status = OK, body = wire::NoopReservation, description = "The reservation."),
-              (status = BAD_REQUEST, body = Error, description = "It is of another type."))
-)]
-pub(in crate::launch) async fn get_noop_reservation(
-    State(desk): State<Desk>,
-    principal: TenantPrincipal,
-    Number(id): Number,
-) -> Result<Json<ProviderReservation>, Failure> {
-    get(&desk, &principal, ProviderKind::Noop, id).await
-}
+get!(
+    /// Shows a launch in the words of AWS.
+    get_aws_reservation Aws "/reservations/aws/{ID}" "getAWSReservationByID" AwsReservation
+);
+get!(
+    /// Shows a launch in the words of Azure.
+    get_azure_reservation Azure "/reservations/azure/{ID}" "getAzureReservationByID" AzureReservation
+);
+get!(
+    /// Shows a launch in the words of GCP.
+    get_gcp_reservation Gcp "/reservations/gcp/{ID}" "getGCPReservationByID" GcpReservation
+);
+get!(
+    /// Shows a launch of nothing.
+    get_noop_reservation Noop "/reservations/noop/{ID}" "getNoopReservationByID" NoopReservation
+);
 
 async fn get(
     desk: &Desk,
