@@ -6,7 +6,10 @@
 pub(crate) mod body;
 mod failure;
 mod guard;
+mod idempotency;
+pub(crate) mod openapi;
 mod slow_body;
+mod wait;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -21,7 +24,9 @@ use tracing::error;
 
 pub(crate) use failure::{Failure, Fault, JsonFault};
 pub(crate) use guard::{Admission, Api, Denial, Note, described, request_id};
+pub(crate) use idempotency::{IDEMPOTENCY_REPLAYED, idempotency_key};
 pub use slow_body::{SlowBody, body_within, is_slow_body};
+pub(crate) use wait::News;
 
 /// The layers around the routes of an API. From the outside in: errors are written, a panic becomes an error, the guard
 /// lets in who has a right and carries changes to their end, and a panic in a handler becomes an error before the guard

@@ -1,14 +1,14 @@
 //! The description of the API, made from the same routes that answer.
 
-use api::{Format as _, Problem};
+use api::Problem;
 use axum::Json;
-use axum::http::Method;
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder};
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
-use crate::rights::{Needs, RIGHTS, Right};
+use crate::http::openapi::{add_errors, add_paragraph, add_scheme, operations, secure};
+use crate::rights::{Needs, Right, right};
 use crate::router;
 
 const SCHEME: &str = "token";
@@ -36,13 +36,10 @@ struct Document;
 pub fn openapi() -> OpenApi {
     let mut api = Document::openapi();
     api.merge(router::routes().into_openapi());
-    if let Some(components) = &mut api.components {
-        let scheme = Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("pe_…").build();
-        components.add_security_scheme(SCHEME, SecurityScheme::Http(scheme));
-    }
-    for right in &RIGHTS {
-        let item = api.paths.paths.get_mut(right.path);
-        if let Some(operation) = item.and_then(|item| operation_of(item, &right.method)) {
+    let scheme = Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("pe_…").build();
+    add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
+    for (path, method, operation) in operations(&mut api) {
+        if let Some(right) = right(&method, path) {
             complete(operation, right);
         }
     }
@@ -58,21 +55,11 @@ pub(crate) async fn openapi_json() -> Json<OpenApi> {
     Json(openapi())
 }
 
-fn operation_of<'a>(item: &'a mut PathItem, method: &Method) -> Option<&'a mut Operation> {
-    match method.as_str() {
-        "GET" => item.get.as_mut(),
-        "POST" => item.post.as_mut(),
-        "PUT" => item.put.as_mut(),
-        "DELETE" => item.delete.as_mut(),
-        _ => None,
-    }
-}
-
 /// Adds what follows from the table of rights and from the kind of request, so that no route forgets it.
 fn complete(operation: &mut Operation, right: &Right) {
     let mut problems = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
     if let Needs::Role(_) | Needs::ReaderUnlessPublic = right.needs {
-        operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
+        secure(operation, &[SCHEME]);
         problems.push((401, "No valid token: `unauthenticated`."));
         problems.push((403, "The role of the token is too low: `forbidden`."));
         problems.push((503, "No database: `database-unavailable` or `database-full`."));
@@ -88,18 +75,11 @@ fn complete(operation: &mut Operation, right: &Right) {
         problems.push((413, "The body is too large: `body-too-large`."));
         problems.push((415, "The body is not JSON: `unsupported-media-type`."));
     }
-    for (status, description) in problems {
-        let schema = Ref::from_schema_name("Problem");
-        let response = ResponseBuilder::new()
-            .description(description)
-            .content(Problem::CONTENT_TYPE, Content::new(Some(schema)));
-        operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
-    }
+    add_errors::<Problem>(operation, "Problem", &problems);
     let role = match right.needs {
         Needs::Nothing => "Needs no token.".to_owned(),
         Needs::ReaderUnlessPublic => "Needs the role reader, unless metrics are public.".to_owned(),
         Needs::Role(role) => format!("Needs the role {role}."),
     };
-    let before = operation.description.take().filter(|text| !text.is_empty());
-    operation.description = Some(before.map_or_else(|| role.clone(), |text| format!("{text}\n\n{role}")));
+    add_paragraph(operation, &role);
 }

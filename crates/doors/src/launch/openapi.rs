@@ -3,20 +3,20 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use api::Insights;
 use axum::Json;
-use axum::http::{HeaderMap, Method};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{
-    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
-};
-use utoipa::openapi::{Content, OpenApi, Ref, ResponseBuilder, ServerBuilder};
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{OpenApi, ServerBuilder};
 
 use super::etag::Document;
-use super::rights::{Needs, RESERVATION, RIGHTS, Right};
+use super::rights::{Needs, RESERVATION, Right, right};
 use super::{BASE, router, wire};
 use crate::http::Failure;
+use crate::http::openapi::{add_errors, add_paragraph, add_scheme, operations, secure};
 use crate::principal::permission;
 
 const TOKEN: &str = "token";
@@ -47,15 +47,12 @@ pub fn openapi() -> OpenApi {
     let mut api = Description::openapi();
     api.merge(router::routes().into_openapi());
     api.servers = Some(vec![ServerBuilder::new().url(BASE).build()]);
-    if let Some(components) = &mut api.components {
-        let token = Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("pe_…").build();
-        components.add_security_scheme(TOKEN, SecurityScheme::Http(token));
-        let identity = ApiKey::Header(ApiKeyValue::new("X-Rh-Identity"));
-        components.add_security_scheme(IDENTITY, SecurityScheme::ApiKey(identity));
-    }
-    for right in &RIGHTS {
-        let item = api.paths.paths.get_mut(right.path);
-        if let Some(operation) = item.and_then(|item| operation_of(item, &right.method)) {
+    let token = Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("pe_…").build();
+    add_scheme(&mut api, TOKEN, SecurityScheme::Http(token));
+    let identity = ApiKey::Header(ApiKeyValue::new("X-Rh-Identity"));
+    add_scheme(&mut api, IDENTITY, SecurityScheme::ApiKey(identity));
+    for (path, method, operation) in operations(&mut api) {
+        if let Some(right) = right(&method, path) {
             complete(operation, right);
         }
     }
@@ -85,23 +82,11 @@ pub(super) async fn openapi_json(headers: HeaderMap) -> Result<Response, Failure
     WRITTEN.clone().map(|document| document.answer(&headers, MAX_AGE))
 }
 
-fn operation_of<'a>(item: &'a mut PathItem, method: &Method) -> Option<&'a mut Operation> {
-    match method.as_str() {
-        "GET" => item.get.as_mut(),
-        "POST" => item.post.as_mut(),
-        "PUT" => item.put.as_mut(),
-        "DELETE" => item.delete.as_mut(),
-        "OPTIONS" => item.options.as_mut(),
-        _ => None,
-    }
-}
-
 /// Adds what follows from the table of rights and from the kind of request, so that no route forgets it.
 fn complete(operation: &mut Operation, right: &Right) {
     let mut refusals = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
     if right.needs != Needs::Nothing {
-        let requirement = |scheme| SecurityRequirement::new(scheme, Vec::<String>::new());
-        operation.security = Some(vec![requirement(TOKEN), requirement(IDENTITY)]);
+        secure(operation, &[TOKEN, IDENTITY]);
         refusals.extend([
             (400, "Something in the request is wrong, and the answer says what. A bad `X-Rh-Identity` is told as plain text."),
             (401, "No valid token: `unauthenticated`."),
@@ -119,11 +104,7 @@ fn complete(operation: &mut Operation, right: &Right) {
             (415, "The body is not JSON: `unsupported_media_type`."),
         ]);
     }
-    for (status, description) in refusals {
-        let content = Content::new(Some(Ref::from_schema_name("v1.ResponseError")));
-        let response = ResponseBuilder::new().description(description).content("application/json", content);
-        operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
-    }
+    add_errors::<Insights>(operation, "v1.ResponseError", &refusals);
     let needs = match right.needs {
         Needs::Nothing => "Nobody is asked who they are.".to_owned(),
         Needs::Signature => "Needs a signature in place of an identity.".to_owned(),
@@ -138,6 +119,5 @@ fn complete(operation: &mut Operation, right: &Right) {
             permission(&format!("{RESERVATION}.{{provider}}"), verb)
         ),
     };
-    let before = operation.description.take().filter(|text| !text.is_empty());
-    operation.description = Some(before.map_or_else(|| needs.clone(), |text| format!("{text}\n\n{needs}")));
+    add_paragraph(operation, &needs);
 }

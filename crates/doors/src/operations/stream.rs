@@ -13,10 +13,9 @@ use futures_util::stream::{Stream, unfold};
 use tracing::warn;
 
 use super::inspect;
-use super::watchers::Watch;
 use crate::error;
 use crate::hall::Shared;
-use crate::http::Failure;
+use crate::http::{Failure, News};
 use crate::query::{Id, Query, not_allowed};
 use crate::wire;
 
@@ -63,8 +62,9 @@ pub(crate) async fn stream_events(
     let watch = hall.watchers.watch(id).ok_or_else(error::too_many_streams)?;
     let phase = inspect(&hall, id).await?.shown.summary.phase;
     let closes_at = hall.engine.now().plus(LIFE);
-    let news = News { hall, id, after, ready: VecDeque::new(), phase, watch, closes_at, quiet: 0 };
-    let sse = Sse::new(news.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
+    let news = News::new(&hall, Some(watch));
+    let reader = Reader { hall, id, after, ready: VecDeque::new(), phase, news, closes_at, quiet: 0 };
+    let sse = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
     Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
 }
 
@@ -76,7 +76,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u32>, Failure> {
 }
 
 /// One reader of one journal.
-struct News {
+struct Reader {
     hall: Shared,
     id: OperationId,
     /// The number of the last event that was read.
@@ -84,7 +84,7 @@ struct News {
     ready: VecDeque<Event>,
     /// As far as the events that were read tell.
     phase: Phase,
-    watch: Watch,
+    news: News,
     closes_at: Timestamp,
     quiet: u32,
 }
@@ -98,12 +98,12 @@ enum Next {
     Close,
 }
 
-impl News {
+impl Reader {
     fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
-        unfold(Some(self), |news| async move {
-            let mut news = news?;
-            match news.next().await {
-                Next::Event(event) => Some((Ok(event), Some(news))),
+        unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            match reader.next().await {
+                Next::Event(event) => Some((Ok(event), Some(reader))),
                 Next::End(event) => Some((Ok(event), None)),
                 Next::Close => None,
             }
@@ -164,11 +164,10 @@ impl News {
 
     /// Waits for news; `false` when there will be none.
     async fn rest(&mut self) -> bool {
-        tokio::select! {
-            biased;
-            () = self.hall.closing.cancelled() => return false,
-            () = self.watch.rings() => return true,
-            () = tokio::time::sleep(self.hall.settings.stream_poll) => {}
+        match self.news.next_while_open().await {
+            None => return false,
+            Some(true) => return true,
+            Some(false) => {}
         }
         self.quiet += 1;
         if self.quiet < QUIET_MAX {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::{Command, OperationId};
@@ -13,14 +13,10 @@ use tracing::warn;
 use crate::audit::about;
 use crate::error;
 use crate::hall::{Hall, Shared};
-use crate::http::Failure;
 use crate::http::body::JsonBody;
+use crate::http::{Failure, IDEMPOTENCY_REPLAYED, idempotency_key};
 use crate::principal::Principal;
 use crate::wire;
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
-const KEY_CHARS_MAX: usize = 256;
 
 /// Starts an operation.
 ///
@@ -102,15 +98,4 @@ fn newly_accepted(hall: &Hall, command: &Command) -> wire::Operation {
         node: None,
         asked: None,
     }
-}
-
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Failure> {
-    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| (1..=KEY_CHARS_MAX).contains(&key.len()));
-    if let (Some(key), None) = (key, values.next()) {
-        return Ok(Some(key.to_owned()));
-    }
-    let rule = format!("it must be there once, with 1 to {KEY_CHARS_MAX} visible ASCII characters");
-    Err(error::parameter("Idempotency-Key", rule))
 }

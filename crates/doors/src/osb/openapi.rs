@@ -1,16 +1,18 @@
 //! The description of the broker: that of the specification, with every status that we answer.
 
+use api::Osb;
 use axum::Json;
+use axum::http::Method;
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder};
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::{
     bind, binding_last_operation, catalog, deprovision, fetch, fetch_binding, last_operation, provision,
     unbind, update, wire,
 };
+use crate::http::openapi::{add_errors, add_parameter, add_scheme, operations, secure};
 
 const SCHEME: &str = "basic";
 
@@ -39,18 +41,10 @@ struct Document;
 /// The description of every route of the broker.
 pub fn openapi() -> OpenApi {
     let mut api = Document::openapi();
-    if let Some(components) = &mut api.components {
-        let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
-        components.add_security_scheme(SCHEME, SecurityScheme::Http(scheme));
-    }
-    for (path, item) in &mut api.paths.paths {
-        let operations = [&mut item.get, &mut item.put, &mut item.patch];
-        for operation in operations.into_iter().flatten() {
-            complete(operation, path, false);
-        }
-        if let Some(operation) = &mut item.delete {
-            complete(operation, path, true);
-        }
+    let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
+    add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
+    for (path, method, operation) in operations(&mut api) {
+        complete(operation, path, method == Method::DELETE);
     }
     api
 }
@@ -66,34 +60,33 @@ pub(crate) async fn osb_json() -> Json<OpenApi> {
 
 /// Adds what all routes have in common, so that none forgets it.
 fn complete(operation: &mut Operation, path: &str, deletes: bool) {
-    operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
-    let mut parameters = vec![
-        parameter("X-Broker-API-Version", ParameterIn::Header, true, "Such as `2.17`."),
-        parameter("X-Broker-API-Originating-Identity", ParameterIn::Header, false, "On whose behalf it is."),
-        parameter("X-Broker-API-Request-Identity", ParameterIn::Header, false, "Sent back with the answer."),
-    ];
-    for id in ["instance_id", "binding_id"] {
-        if path.contains(id) {
-            let text = "1 to 255 bytes without slash and control characters.";
-            parameters.push(parameter(id, ParameterIn::Path, true, text));
-        }
+    secure(operation, &[SCHEME]);
+    let mut header = |name, is_required, text| {
+        add_parameter(operation, name, ParameterIn::Header, is_required, text);
+    };
+    header("X-Broker-API-Version", true, "Such as `2.17`.");
+    header("X-Broker-API-Originating-Identity", false, "On whose behalf it is.");
+    header("X-Broker-API-Request-Identity", false, "Sent back with the answer.");
+    for id in ["instance_id", "binding_id"].into_iter().filter(|id| path.contains(id)) {
+        let text = "1 to 255 bytes without slash and control characters.";
+        add_parameter(operation, id, ParameterIn::Path, true, text);
     }
+    let has_body = operation.request_body.is_some();
     let is_poll = path.ends_with("last_operation");
+    let mut query = |name, is_required, text| {
+        add_parameter(operation, name, ParameterIn::Query, is_required, text);
+    };
     if deletes || is_poll {
-        for id in ["service_id", "plan_id"] {
-            parameters.push(parameter(id, ParameterIn::Query, deletes, "As in the catalog."));
-        }
+        query("service_id", deletes, "As in the catalog.");
+        query("plan_id", deletes, "As in the catalog.");
     }
     if is_poll {
-        let text = "The operation that is meant; the newest without it.";
-        parameters.push(parameter("operation", ParameterIn::Query, false, text));
+        query("operation", false, "The operation that is meant; the newest without it.");
     }
-    if deletes || operation.request_body.is_some() {
-        let text = "`true` when the platform can wait.";
-        parameters.push(parameter("accepts_incomplete", ParameterIn::Query, false, text));
+    if deletes || has_body {
+        query("accepts_incomplete", false, "`true` when the platform can wait.");
     }
-    operation.parameters.get_or_insert_default().extend(parameters.into_iter().map(RefOr::T));
-    let mut refusals = vec![
+    let mut errors = vec![
         (400, "Something in the request is wrong, and the description says what."),
         (401, "The credentials are not good."),
         (403, "The token has neither the role broker nor the role admin."),
@@ -102,23 +95,9 @@ fn complete(operation: &mut Operation, path: &str, deletes: bool) {
         (503, "The database does not answer, or the far side takes too long."),
         (504, "It took too long."),
     ];
-    if operation.request_body.is_some() {
-        refusals.push((408, "The body did not arrive in time."));
-        refusals.push((413, "The body is too large."));
+    if has_body {
+        errors.push((408, "The body did not arrive in time."));
+        errors.push((413, "The body is too large."));
     }
-    for (status, description) in refusals {
-        let content = Content::new(Some(Ref::from_schema_name("Error")));
-        let response = ResponseBuilder::new().description(description).content("application/json", content);
-        operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
-    }
-}
-
-fn parameter(name: &str, place: ParameterIn, is_required: bool, description: &str) -> Parameter {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(place)
-        .required(if is_required { Required::True } else { Required::False })
-        .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-        .build()
+    add_errors::<Osb>(operation, "Error", &errors);
 }

@@ -6,11 +6,10 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::error::broken;
-use crate::http::Failure;
+use crate::http::{Failure, IDEMPOTENCY_REPLAYED};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// What the log says about an answer; it travels with the response to where the log is written.
 #[derive(Debug, Clone, Default)]

@@ -8,11 +8,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::Desk;
-use crate::http::Failure;
+use crate::http::{Failure, idempotency_key};
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
-const KEY_CHARS_MAX: usize = 256;
 
 /// What the headers say beyond who it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +28,7 @@ impl FromRequestParts<Desk> for Manner {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _desk: &Desk) -> Result<Manner, Failure> {
-        Ok(Manner { key: key(&parts.headers)?, is_async: is_async(&parts.headers) })
+        Ok(Manner { key: idempotency_key(&parts.headers)?.map(Key), is_async: is_async(&parts.headers) })
     }
 }
 
@@ -48,17 +46,6 @@ impl Key {
     }
 }
 
-fn key(headers: &HeaderMap) -> Result<Option<Key>, Failure> {
-    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    let text = value.to_str().ok().filter(|text| (1..=KEY_CHARS_MAX).contains(&text.len()));
-    if let (Some(text), None) = (text, values.next()) {
-        return Ok(Some(Key(text.to_owned())));
-    }
-    let rule = format!("it must be there once, with 1 to {KEY_CHARS_MAX} visible ASCII characters");
-    Err(Failure::parameter("Idempotency-Key", &rule))
-}
-
 /// Preferences that nobody knows are ignored, as their specification demands.
 fn is_async(headers: &HeaderMap) -> bool {
     let texts = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
@@ -68,7 +55,6 @@ fn is_async(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::error;
     use super::*;
 
     fn headers(name: &HeaderName, values: &[&str]) -> HeaderMap {
@@ -76,17 +62,6 @@ mod tests {
             all.append(name.clone(), value.parse().unwrap());
             all
         })
-    }
-
-    #[test]
-    fn a_key_is_there_once_and_not_empty() {
-        let read = |values: &[&str]| key(&headers(&IDEMPOTENCY_KEY, values));
-        assert_eq!(read(&[]).ok(), Some(None));
-        assert_eq!(read(&["a b"]).ok(), Some(Some(Key("a b".into()))));
-        let long = "k".repeat(KEY_CHARS_MAX + 1);
-        for bad in [&[""][..], &["a", "a"], &["ä"], &[&long]] {
-            assert_eq!(read(bad).unwrap_err().into_error(error::fault).status, 400, "{bad:?}");
-        }
     }
 
     #[test]

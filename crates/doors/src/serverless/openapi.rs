@@ -1,13 +1,14 @@
 //! The description of this door, with every status that it answers.
 
+use api::Cognit;
 use axum::Json;
 use utoipa::OpenApi as _;
-use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, OpenApi, Ref, RefOr, Required, ResponseBuilder};
+use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use super::{create, delete, info, list, operation, show, update, wire};
+use crate::http::openapi::{add_errors, add_parameter, add_scheme, operations, secure};
 
 const SCHEME: &str = "opennebula";
 
@@ -34,15 +35,10 @@ struct Document;
 /// The description of every route of this door.
 pub fn openapi() -> OpenApi {
     let mut api = Document::openapi();
-    if let Some(components) = &mut api.components {
-        let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
-        components.add_security_scheme(SCHEME, SecurityScheme::Http(scheme));
-    }
-    for (path, item) in &mut api.paths.paths {
-        let operations = [&mut item.get, &mut item.post, &mut item.put, &mut item.delete];
-        for operation in operations.into_iter().flatten() {
-            complete(operation, path);
-        }
+    let scheme = Http::builder().scheme(HttpAuthScheme::Basic).build();
+    add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
+    for (path, _, operation) in operations(&mut api) {
+        complete(operation, path);
     }
     api
 }
@@ -61,7 +57,7 @@ fn complete(operation: &mut Operation, path: &str) {
     let mut refusals = vec![(500, "Something broke.")];
     let is_public = operation.tags.as_ref().is_some_and(|tags| tags.iter().any(|tag| tag == "server"));
     if !is_public {
-        operation.security = Some(vec![SecurityRequirement::new(SCHEME, Vec::<String>::new())]);
+        secure(operation, &[SCHEME]);
         refusals.extend([
             (400, "Something in the request is wrong, and the message says what."),
             (401, "OpenNebula does not know the user, or the password is wrong."),
@@ -80,22 +76,8 @@ fn complete(operation: &mut Operation, path: &str) {
     ];
     for (part, name, text) in ids {
         if path.contains(part) {
-            operation.parameters.get_or_insert_default().push(RefOr::T(parameter(name, text)));
+            add_parameter(operation, name, ParameterIn::Path, true, text);
         }
     }
-    for (status, description) in refusals {
-        let content = Content::new(Some(Ref::from_schema_name("Error")));
-        let response = ResponseBuilder::new().description(description).content("application/json", content);
-        operation.responses.responses.entry(status.to_string()).or_insert_with(|| response.build().into());
-    }
-}
-
-fn parameter(name: &str, description: &str) -> Parameter {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(ParameterIn::Path)
-        .required(Required::True)
-        .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
-        .build()
+    add_errors::<Cognit>(operation, "Error", &refusals);
 }

@@ -1,11 +1,11 @@
 //! Waits for an operation on behalf of a caller who wants the result at once: it watches the rows.
 
 use engine::{Inspection, OperationId, Phase, Timestamp};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::error::broken;
 use super::{Counter, error, outcome};
-use crate::http::Failure;
+use crate::http::{Failure, News};
 
 impl Counter {
     /// Returns when the operation is over, or cannot go on without a person. `None` when that takes longer than
@@ -16,11 +16,7 @@ impl Counter {
         began: Timestamp,
     ) -> Result<Option<Inspection>, Failure> {
         let left = self.door.patience().saturating_sub(self.hall.engine.now().since(began));
-        let over = timeout(left, self.watch(operation));
-        tokio::select! {
-            over = over => over.map_or(Ok(None), |over| over.map(Some)),
-            () = self.hall.closing.cancelled() => Err(error::stopping(operation)),
-        }
+        timeout(left, self.watch(operation)).await.map_or(Ok(None), |over| over.map(Some))
     }
 
     /// What a caller is told who has waited long enough for an operation that is not over, and whether the operation
@@ -37,19 +33,14 @@ impl Counter {
     }
 
     async fn watch(&self, operation: OperationId) -> Result<Inspection, Failure> {
-        let poll = self.hall.settings.stream_poll;
-        let mut bell = self.hall.watchers.watch(operation);
+        let mut news = News::of(&self.hall, Some(operation));
         loop {
             let found = self.hall.engine.inspect(operation).await?;
             let found = found.ok_or_else(|| broken("an operation is gone before it is over"))?;
             if is_settled(&found) {
                 return Ok(found);
             }
-            // Another node may have the operation, and nobody here is told.
-            match &mut bell {
-                Some(bell) => drop(timeout(poll, bell.rings()).await),
-                None => sleep(poll).await,
-            }
+            news.next_while_open().await.ok_or_else(|| error::stopping(operation))?;
         }
     }
 }

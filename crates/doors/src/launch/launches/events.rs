@@ -17,9 +17,8 @@ use super::super::query::Name;
 use super::super::rights::Verb;
 use super::find::{Found, find};
 use super::wire;
-use crate::http::Failure;
+use crate::http::{Failure, News};
 use crate::launch::error;
-use crate::operations::watchers::Watch;
 
 /// Tells a proxy to pass events on at once.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -50,28 +49,29 @@ pub(in crate::launch) async fn stream_launch(
     let watch = desk.hall.watchers.watch(operation).ok_or_else(full)?;
     let told = headers.get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
     let closes_at = desk.hall.engine.now().plus(LIFE);
-    let news = News { desk, principal, name, watch, told, closes_at };
-    let sse = Sse::new(news.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
+    let news = News::new(&desk.hall, Some(watch));
+    let reader = Reader { desk, principal, name, news, told, closes_at };
+    let sse = Sse::new(reader.stream()).keep_alive(KeepAlive::new().interval(KEEP_ALIVE).text("alive"));
     Ok(([(X_ACCEL_BUFFERING, HeaderValue::from_static("no"))], sse))
 }
 
 /// One reader of one launch.
-struct News {
+struct Reader {
     desk: Desk,
     principal: TenantPrincipal,
     name: String,
-    watch: Watch,
+    news: News,
     /// The number of the last event that was sent.
     told: Option<u32>,
     closes_at: Timestamp,
 }
 
-impl News {
+impl Reader {
     fn stream(self) -> impl Stream<Item = Result<Event, Infallible>> {
-        unfold(Some(self), |news| async move {
-            let mut news = news?;
-            let (event, is_last) = news.next().await?;
-            Some((Ok(event), (!is_last).then_some(news)))
+        unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            let (event, is_last) = reader.next().await?;
+            Some((Ok(event), (!is_last).then_some(reader)))
         })
     }
 
@@ -87,19 +87,9 @@ impl News {
                 Err(failure) if failure.code() == Some(Code::NotFound) => return None,
                 Ok(_) | Err(_) => {}
             }
-            if self.desk.hall.engine.now() >= self.closes_at || !self.rest().await {
+            if self.desk.hall.engine.now() >= self.closes_at || self.news.next_while_open().await.is_none() {
                 return None;
             }
-        }
-    }
-
-    /// Waits for news; `false` when there will be none.
-    async fn rest(&mut self) -> bool {
-        tokio::select! {
-            biased;
-            () = self.desk.hall.closing.cancelled() => false,
-            () = self.watch.rings() => true,
-            () = tokio::time::sleep(self.desk.hall.settings.stream_poll) => true,
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::super::etag::has;
 use super::super::principal::TenantPrincipal;
@@ -15,7 +15,7 @@ use super::super::query::Asked;
 use super::super::rights::Verb;
 use super::super::{Counter, Desk};
 use super::find::{Found, find};
-use crate::http::Failure;
+use crate::http::{Failure, News};
 use crate::launch::error;
 
 const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -37,17 +37,9 @@ pub(in crate::launch) async fn look(
         if !is_known || Instant::now() >= until || found.view.stage.is_over() {
             return Ok((found, is_known));
         }
-        let poll = Instant::now() + desk.hall.settings.stream_poll;
-        let rest = until.min(poll);
-        let bell = found.view.operation.and_then(|operation| desk.hall.watchers.watch(operation));
-        tokio::select! {
-            () = desk.hall.closing.cancelled() => return Ok((found, true)),
-            () = async {
-                match bell {
-                    Some(mut bell) => drop(timeout_at(rest, bell.rings()).await),
-                    None => sleep(rest - Instant::now()).await,
-                }
-            } => {}
+        let mut news = News::of(&desk.hall, found.view.operation);
+        if let Ok(None) = timeout_at(until, news.next_while_open()).await {
+            return Ok((found, true));
         }
     }
 }

@@ -7,13 +7,13 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::OperationId;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use workflows::launch::pubkeys;
 
 use super::super::principal::TenantPrincipal;
 use super::super::query::Number;
 use super::super::{Counter, Desk, wire};
-use crate::http::Failure;
+use crate::http::{Failure, News};
 
 /// How long a client waits for the clouds at most. The operation goes on without it.
 const WAIT_MAX: Duration = Duration::from_secs(20);
@@ -57,22 +57,15 @@ async fn ended(desk: &Counter, operation: OperationId) -> Result<(bool, Vec<Stri
     let patience = WAIT_MAX.min(desk.hall.settings.request_timeout.saturating_sub(MARGIN));
     let until = Instant::now() + patience;
     loop {
-        let bell = desk.hall.watchers.watch(operation);
+        let mut news = News::of(&desk.hall, Some(operation));
         let Some(found) = desk.hall.engine.inspect(operation).await? else { return Ok((true, Vec::new())) };
         let is_over = found.shown.summary.phase.is_final();
         if is_over || Instant::now() >= until {
             let warnings = found.memory.state.get("warnings").cloned().unwrap_or_default();
             return Ok((is_over, serde_json::from_value(warnings).unwrap_or_default()));
         }
-        let rest = until.min(Instant::now() + desk.hall.settings.stream_poll);
-        tokio::select! {
-            () = desk.hall.closing.cancelled() => return Ok((false, Vec::new())),
-            () = async {
-                match bell {
-                    Some(mut bell) => drop(timeout_at(rest, bell.rings()).await),
-                    None => sleep_until(rest).await,
-                }
-            } => {}
+        if let Ok(None) = timeout_at(until, news.next_while_open()).await {
+            return Ok((false, Vec::new()));
         }
     }
 }

@@ -1,0 +1,50 @@
+//! Waiting for an operation without asking a worker: the rows are looked at again when there is news of it.
+
+use std::time::Duration;
+
+use engine::OperationId;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::hall::Hall;
+use crate::operations::watchers::Watch;
+
+/// When to look again at what belongs to an operation.
+pub(crate) struct News {
+    /// Without one, only the clock says when.
+    watch: Option<Watch>,
+    poll: Duration,
+    closing: CancellationToken,
+}
+
+impl News {
+    pub(crate) fn new(hall: &Hall, watch: Option<Watch>) -> News {
+        News { watch, poll: hall.settings.stream_poll, closing: hall.closing.clone() }
+    }
+
+    pub(crate) fn of(hall: &Hall, operation: Option<OperationId>) -> News {
+        News::new(hall, operation.and_then(|operation| hall.watchers.watch(operation)))
+    }
+
+    /// Returns when it is worth a look: `true` for news, `false` because time has passed. Another node may have the
+    /// operation, and its news do not reach this one.
+    pub(crate) async fn next(&mut self) -> bool {
+        match &mut self.watch {
+            Some(watch) => timeout(self.poll, watch.rings()).await.is_ok(),
+            None => {
+                sleep(self.poll).await;
+                false
+            }
+        }
+    }
+
+    /// The same; `None` when the process stops.
+    pub(crate) async fn next_while_open(&mut self) -> Option<bool> {
+        let closing = self.closing.clone();
+        tokio::select! {
+            biased;
+            () = closing.cancelled() => None,
+            rang = self.next() => Some(rang),
+        }
+    }
+}
