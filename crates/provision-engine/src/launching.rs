@@ -11,12 +11,13 @@ use api::client::Client;
 use clap::Args;
 use doors::launch::distributions::DistributionList;
 use doors::launch::inventory::wire::{InventoryInstance, Termination};
+use doors::launch::launches::wire::{NewLaunch, NewParameters};
 use doors::launch::{BASE, wire};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::cli::Global;
 use crate::client::{Address, Answered, LAUNCH};
@@ -87,9 +88,9 @@ impl LaunchClient {
     }
 
     /// The same key with the same body is the same launch.
-    pub(crate) async fn create(&self, body: &Value, key: &str) -> Answered<Launch> {
-        let request = self.http.request(Method::POST, &["launches"])?;
-        request.header("Idempotency-Key", key).json(body).read().await
+    pub(crate) async fn create(&self, request: &NewLaunch, key: &str) -> Answered<Launch> {
+        let call = self.http.request(Method::POST, &["launches"])?.header("Idempotency-Key", key);
+        call.json(&given(request)).read().await
     }
 
     pub(crate) async fn launch(&self, name: &str) -> Answered<Launch> {
@@ -121,8 +122,8 @@ impl LaunchClient {
         self.list("launches", query).await
     }
 
-    pub(crate) async fn give(&self, name: &str, parameters: &Value) -> Answered<Launch> {
-        self.http.request(Method::POST, &["launches", name, "parameters"])?.json(parameters).read().await
+    pub(crate) async fn give(&self, name: &str, parameters: &NewParameters) -> Answered<Launch> {
+        self.http.post(&["launches", name, "parameters"], &given(parameters)).await
     }
 
     /// `terminate` says that its instances may be lost.
@@ -175,9 +176,8 @@ impl LaunchClient {
         self.http.get(&["pubkeys", &id.to_string()]).await
     }
 
-    pub(crate) async fn add_pubkey(&self, name: &str, body: &str) -> Answered<wire::Pubkey> {
-        let body = wire::NewPubkey { name: name.to_owned(), body: body.to_owned() };
-        self.http.request(Method::POST, &["pubkeys"])?.json(&body).read().await
+    pub(crate) async fn add_pubkey(&self, key: &wire::NewPubkey) -> Answered<wire::Pubkey> {
+        self.http.post(&["pubkeys"], key).await
     }
 
     /// What could not be deleted in the clouds.
@@ -197,8 +197,8 @@ impl LaunchClient {
         self.http.get(&["sources", id]).await
     }
 
-    pub(crate) async fn add_source(&self, body: &impl Serialize) -> Answered<wire::Source> {
-        self.http.request(Method::POST, &["sources"])?.json(body).read().await
+    pub(crate) async fn add_source(&self, source: &wire::NewSource) -> Answered<wire::Source> {
+        self.http.post(&["sources"], &given(source)).await
     }
 
     pub(crate) async fn delete_source(&self, id: &str) -> Answered<()> {
@@ -237,5 +237,40 @@ impl LaunchClient {
 
     async fn list<T: DeserializeOwned>(&self, what: &str, query: &[(&str, String)]) -> Answered<Page<T>> {
         self.http.request(Method::GET, &[what])?.query(query).read().await
+    }
+}
+
+/// A request without what is not given: a server refuses a member that it does not know, also an empty one. What is
+/// passed on to the Image Builder lies deeper and stays as it is.
+pub(crate) fn given(request: &impl Serialize) -> Value {
+    without_nulls(serde_json::to_value(request).unwrap_or_default(), 2)
+}
+
+fn without_nulls(value: Value, depth: u8) -> Value {
+    match value {
+        Value::Object(members) if depth > 0 => {
+            let given = members.into_iter().filter(|(_, value)| !value.is_null());
+            given.map(|(name, value)| (name, without_nulls(value, depth - 1))).collect::<Map<_, _>>().into()
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_is_given_is_sent_and_a_build_as_it_was_written() {
+        let request = json!({
+            "provider": "aws", "profile": null, "parameters": {"region": null, "amount": 1},
+            "image": {"id": null, "build": {"customizations": null}},
+        });
+        let expected = json!({
+            "provider": "aws", "parameters": {"amount": 1}, "image": {"build": {"customizations": null}},
+        });
+        assert_eq!(given(&request), expected);
     }
 }

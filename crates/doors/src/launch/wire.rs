@@ -66,7 +66,7 @@ fn type_id(provider: ProviderKind) -> &'static str {
 }
 
 /// A source to be kept. A source of AWS has a role or keys, one of Azure a subscription, one of GCP a project.
-#[derive(Clone, Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct NewSource {
     pub name: String,

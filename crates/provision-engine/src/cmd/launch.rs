@@ -29,8 +29,8 @@ use crate::exit::Exit;
 use crate::launching::{Launch, LaunchClient, OrgArgs};
 use crate::output::{self, Format, note, printable};
 
-pub(in crate::cmd) use file::{object as object_in, text as text_in};
-pub(in crate::cmd) use key::{NewKey, named as key_named};
+pub(in crate::cmd) use file::{object as object_in, text as text_in, typed};
+pub(in crate::cmd) use key::{key_in_file, named as key_named};
 pub(in crate::cmd) use parameters::ParameterArgs;
 pub(in crate::cmd) use prompt::is_meant;
 pub(in crate::cmd) use wizard::home;
@@ -149,10 +149,10 @@ async fn ask(client: &LaunchClient, draft: &mut Draft, is_meant: bool) -> Result
 }
 
 async fn submit(client: &LaunchClient, draft: &Draft, key: Option<&str>) -> Result<Launch> {
-    let body = draft.body(client).await?;
+    let request = draft.finished(client).await?;
     let new_key = || uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string();
     let key = key.map_or_else(new_key, str::to_owned);
-    let launched = client.create(&body, &key).await;
+    let launched = client.create(&request, &key).await;
     if launched.as_ref().is_err_and(is_open) {
         note(format!(
             "the launch may be on its way: ask for the same with --idempotency-key {}",

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use doors::launch::wire::Pubkey;
 use serde::Serialize;
 
-use super::launch::{NewKey, is_meant, key_named};
+use super::launch::{is_meant, key_in_file, key_named};
 use crate::cli::Global;
 use crate::exit::Exit;
 use crate::launching::{LaunchClient, OrgArgs};
@@ -148,8 +148,7 @@ async fn list(global: &Global, client: &LaunchClient) -> Result<()> {
 }
 
 async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<()> {
-    let NewKey { name, body } = NewKey::in_file("FILE", &args.file, args.name.as_deref())?;
-    let key = client.add_pubkey(&name, &body).await?;
+    let key = client.add_pubkey(&key_in_file("FILE", &args.file, args.name.as_deref())?).await?;
     note(format!("public key {} is kept as number {}", printable(&key.name), key.id));
     output::print(global.output, &One(key))
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use doors::launch::wire::{Source, Validity};
+use doors::launch::wire::{NewSource, Source, Validity};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::launch::{is_meant, providers};
 use crate::cli::Global;
@@ -171,24 +170,23 @@ async fn list(global: &Global, args: &ListArgs, client: &LaunchClient) -> Result
 
 impl AddArgs {
     /// As it is sent. `secret` is what the environment has.
-    fn body(&self, secret: Option<SecretString>) -> Result<Value> {
-        let mut body = json!({"name": self.name, "provider": self.provider});
-        let mut put = |name: &str, text: &Option<String>| {
-            if let Some(text) = text {
-                body[name] = text.as_str().into();
-            }
+    fn body(&self, secret: Option<SecretString>) -> Result<NewSource> {
+        let mut body = NewSource {
+            name: self.name.clone(),
+            provider: self.provider.clone(),
+            arn: self.role.clone(),
+            external_id: self.external_id.clone(),
+            access_key_id: self.access_key_id.clone(),
+            secret_access_key: None,
+            subscription_id: self.subscription.clone(),
+            project_id: self.project.clone(),
         };
-        put("arn", &self.role);
-        put("external_id", &self.external_id);
-        put("access_key_id", &self.access_key_id);
-        put("subscription_id", &self.subscription);
-        put("project_id", &self.project);
         if self.access_key_id.is_some() {
             let given = self.secret_file.as_deref().map(read_secret).transpose()?;
             let secret = given.or(secret).with_context(|| {
                 format!("--access-key-id needs its secret: give --secret-file, or set {SECRET}")
             })?;
-            body["secret_access_key"] = secret.expose_secret().into();
+            body.secret_access_key = Some(secret.expose_secret().to_owned());
         } else if self.role.is_none() && self.subscription.is_none() && self.project.is_none() {
             bail!("what opens the account? Give --role, --access-key-id, --subscription or --project");
         }
@@ -266,8 +264,10 @@ async fn delete(args: &DeleteArgs, client: &LaunchClient) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::launching::given;
 
     #[derive(Parser)]
     struct Line {
@@ -277,7 +277,7 @@ mod tests {
 
     fn body(flags: &[&str], secret: Option<&str>) -> Result<Value> {
         let args = Line::try_parse_from([&["x", "--name", "n"], flags].concat())?.args;
-        args.body(secret.map(SecretString::from))
+        Ok(given(&args.body(secret.map(SecretString::from))?))
     }
 
     #[test]

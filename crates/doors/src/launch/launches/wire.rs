@@ -18,7 +18,7 @@ use crate::http::Failure;
 use crate::launch::error;
 
 /// What to launch, how, and where.
-#[derive(Deserialize, ToSchema)]
+#[derive(Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLaunch {
     /// `aws`, `azure`, `gcp` or `noop`.
@@ -37,7 +37,7 @@ pub struct NewLaunch {
 }
 
 /// One of these; none where a launch template names the image.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NewImage {
     /// An image of the cloud.
@@ -50,7 +50,7 @@ pub struct NewImage {
     pub build: Option<Value>,
 }
 
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NewParameters {
     pub source_id: String,
@@ -105,7 +105,7 @@ impl NewParameters {
 }
 
 /// Single points of a profile.
-#[derive(Default, Deserialize, ToSchema)]
+#[derive(Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ProfileOptions {
     /// `poll`, `callback` or `event`.

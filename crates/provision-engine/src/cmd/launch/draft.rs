@@ -3,6 +3,7 @@
 use std::fmt;
 
 use anyhow::{Result, bail};
+use doors::launch::launches::wire::{NewImage, NewLaunch, NewParameters};
 use serde_json::{Map, Value};
 
 use super::LaunchArgs;
@@ -26,21 +27,17 @@ const PROVIDER: &str = "aws";
 
 #[derive(Clone)]
 pub(super) struct Draft {
-    pub(super) provider: String,
+    /// Everything but the image. Without parameters these come later.
+    pub(super) request: NewLaunch,
     pub(super) image: Option<ImageDraft>,
-    /// Nothing where they come later.
-    pub(super) parameters: Option<Map<String, Value>>,
     /// The account that an image is shared with, where the parameters come later.
     shared_with: Option<String>,
-    /// The profile, its options, and whatever else is in the file.
-    rest: Map<String, Value>,
 }
 
 /// The text for the first start may hold secrets, so that `Debug` leaves the values out.
 impl fmt::Debug for Draft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.parameters.iter().flat_map(Map::keys).collect();
-        f.debug_struct("Draft").field("image", &self.image).field("given", &names).finish_non_exhaustive()
+        f.debug_struct("Draft").field("image", &self.image).finish_non_exhaustive()
     }
 }
 
@@ -73,39 +70,27 @@ impl Missing {
 impl Draft {
     /// What is in the file, with the flags laid over it.
     pub(super) async fn read(args: &LaunchArgs, client: &LaunchClient) -> Result<Draft> {
-        let mut rest =
-            args.file.as_deref().map(|path| file::object("--file", path)).transpose()?.unwrap_or_default();
-        let provider = args.provider.clone().or_else(|| text(rest.remove("provider")));
-        let in_file = rest.remove("image").filter(|image| image.as_object().is_some_and(|it| !it.is_empty()));
+        let in_file = args.file.as_deref().map(|path| file::object("--file", path)).transpose()?;
+        let mut members = in_file.unwrap_or_default();
+        members.retain(|_, value| !value.is_null());
+        members.extend(args.provider.clone().map(|provider| ("provider".to_owned(), provider.into())));
+        members.entry("provider").or_insert_with(|| PROVIDER.into());
+        members.extend(args.profile.clone().map(|profile| ("profile".to_owned(), profile.into())));
+        lay_options_over(&args.options, &mut members)?;
+        let mut request: NewLaunch = file::typed("--file", members)?;
+        let in_file = Some(std::mem::take(&mut request.image)).filter(|image| *image != NewImage::default());
         let image = args.image.read()?.or(in_file.map(ImageDraft::Ready));
-        let parameters = match rest.remove("parameters") {
-            None | Some(Value::Null) => None,
-            Some(Value::Object(parameters)) => Some(parameters),
-            Some(_) => bail!("--file: parameters must be an object"),
-        };
-        if let Some(profile) = &args.profile {
-            rest.insert("profile".to_owned(), profile.as_str().into());
-        }
-        lay_options_over(&args.options, &mut rest)?;
         // A file without parameters means what such a request means: they come later.
-        let file_defers = args.file.is_some() && parameters.is_none() && args.parameters.is_empty();
-        let mut draft = Draft {
-            provider: provider.unwrap_or_else(|| PROVIDER.to_owned()),
-            image,
-            parameters: None,
-            shared_with: None,
-            rest,
-        };
+        let file_defers = args.file.is_some() && request.parameters.is_none() && args.parameters.is_empty();
         if args.deferred || file_defers {
             args.parameters.must_come_later()?;
-            draft.shared_with.clone_from(&args.parameters.source);
+            request.parameters = None;
+            let draft = Draft { request, image, shared_with: args.parameters.source.clone() };
             draft.check_deferred()?;
             return Ok(draft);
         }
-        let mut parameters = parameters.unwrap_or_default();
-        args.parameters.lay_over(client, &mut parameters).await?;
-        draft.parameters = Some(parameters);
-        Ok(draft)
+        args.parameters.lay_over(client, request.parameters.get_or_insert_default()).await?;
+        Ok(Draft { request, image, shared_with: None })
     }
 
     fn check_deferred(&self) -> Result<()> {
@@ -119,24 +104,24 @@ impl Draft {
     }
 
     pub(super) fn is_deferred(&self) -> bool {
-        self.parameters.is_none()
+        self.request.parameters.is_none()
     }
 
     pub(super) fn missing(&self) -> Vec<Missing> {
-        let has = |names: &[&str]| {
-            let members =
-                self.parameters.iter().flat_map(|members| names.iter().map(|name| members.get(*name)));
-            members.flatten().any(|value| !value.is_null() && value != "")
-        };
-        if self.provider == "noop" {
+        if self.request.provider == "noop" {
             return Vec::new();
         }
-        let (has_template, is_deferred) = (has(&["launch_template_id"]), self.is_deferred());
+        let Some(parameters) = &self.request.parameters else {
+            return if self.image.is_none() { vec![Missing::Image] } else { Vec::new() };
+        };
+        let is_given = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+        let has_template = is_given(&parameters.launch_template_id);
+        let has_key = parameters.pubkey_id.is_some() || parameters.pubkey.is_some();
         let needed = [
             (Missing::Image, self.image.is_none() && !has_template),
-            (Missing::Source, !is_deferred && !has(&["source_id"])),
-            (Missing::Type, !is_deferred && !has_template && !has(&["instance_type"])),
-            (Missing::Key, !is_deferred && !has_template && !has(&["pubkey_id", "pubkey"])),
+            (Missing::Source, parameters.source_id.is_empty()),
+            (Missing::Type, !has_template && !is_given(&parameters.instance_type)),
+            (Missing::Key, !has_template && !has_key),
         ];
         needed.into_iter().filter_map(|(what, is_missing)| is_missing.then_some(what)).collect()
     }
@@ -151,29 +136,20 @@ impl Draft {
         bail!("something is missing:{}", lines.concat())
     }
 
-    pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        self.parameters.as_ref()?.get(name)?.as_str()
-    }
-
-    pub(super) fn set(&mut self, name: &str, value: impl Into<Value>) {
-        self.parameters.get_or_insert_default().insert(name.to_owned(), value.into());
+    pub(super) fn parameters(&mut self) -> &mut NewParameters {
+        self.request.parameters.get_or_insert_default()
     }
 
     /// As it is sent.
-    pub(super) async fn body(&self, client: &LaunchClient) -> Result<Value> {
-        let mut body = self.rest.clone();
-        body.insert("provider".to_owned(), self.provider.as_str().into());
+    pub(super) async fn finished(&self, client: &LaunchClient) -> Result<NewLaunch> {
+        let mut request = self.request.clone();
         if let Some(image) = &self.image {
-            let source = self.parameter("source_id").or(self.shared_with.as_deref());
-            body.insert("image".to_owned(), image.finish(client, &self.provider, source).await?);
+            let source = request.parameters.as_ref().map(|parameters| parameters.source_id.as_str());
+            let source = source.or(self.shared_with.as_deref()).filter(|source| !source.is_empty());
+            request.image = image.finish(client, &request.provider, source).await?;
         }
-        body.extend(self.parameters.clone().map(|parameters| ("parameters".to_owned(), parameters.into())));
-        Ok(body.into())
+        Ok(request)
     }
-}
-
-fn text(value: Option<Value>) -> Option<String> {
-    value.and_then(|value| value.as_str().map(str::to_owned))
 }
 
 fn lay_options_over(given: &[String], body: &mut Map<String, Value>) -> Result<()> {
@@ -206,15 +182,10 @@ mod tests {
 
     use super::*;
 
-    fn draft(image: Option<Value>, parameters: Option<Value>) -> Draft {
-        let parameters = parameters.map(|value| value.as_object().unwrap().clone());
-        Draft {
-            provider: PROVIDER.into(),
-            image: image.map(ImageDraft::Ready),
-            parameters,
-            shared_with: None,
-            rest: Map::new(),
-        }
+    fn draft(provider: &str, image: Option<Value>, parameters: Option<&Value>) -> Draft {
+        let request = json!({"provider": provider, "parameters": parameters});
+        let image = image.map(|image| ImageDraft::Ready(serde_json::from_value(image).unwrap()));
+        Draft { request: serde_json::from_value(request).unwrap(), image, shared_with: None }
     }
 
     #[test]
@@ -229,19 +200,19 @@ mod tests {
             (Some(json!({"build": {}})), None, vec![]),
             (None, None, vec![Image]),
         ] {
-            let draft = draft(image, parameters);
+            let draft = draft(PROVIDER, image, parameters.as_ref());
             assert_eq!(draft.missing(), expected, "{draft:?}");
             assert_eq!(draft.must_be_whole().is_err(), !expected.is_empty());
         }
-        let error = draft(None, Some(json!({}))).must_be_whole().unwrap_err().to_string();
+        let error = draft(PROVIDER, None, Some(&json!({}))).must_be_whole().unwrap_err().to_string();
         for flag in ["--image", "--compose", "--build", "--distribution", "--source", "--type", "--key"] {
             assert!(error.contains(flag), "{flag}: {error}");
         }
-        assert!(Draft { provider: "noop".into(), ..draft(None, None) }.missing().is_empty());
+        assert!(draft("noop", None, None).missing().is_empty());
     }
 
     #[test]
-    fn options_have_the_types_that_the_door_takes() {
+    fn options_have_the_types_that_the_api_takes() {
         let read = |given: &[&str]| {
             let mut body = Map::from_iter([("options".to_owned(), json!({"partial": "keep"}))]);
             let given: Vec<String> = given.iter().map(|&text| text.to_owned()).collect();

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::Read;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// A request for an image is the largest thing that is sent, and the server takes no more.
@@ -35,6 +36,15 @@ pub(in crate::cmd) fn object(flag: &str, path: &str) -> Result<Map<String, Value
         Ok(_) => bail!("{flag}: {} must hold an object", named(path)),
         Err((form, line)) => bail!("{flag}: {} is not {form} (line {line})", named(path)),
     }
+}
+
+/// An object as the type that is sent. Its values may be secrets, so that an error names only their place.
+pub(in crate::cmd) fn typed<T: DeserializeOwned>(flag: &str, object: Map<String, Value>) -> Result<T> {
+    serde_path_to_error::deserialize(Value::Object(object)).map_err(|error| {
+        let words = error.inner().to_string();
+        let is_harmless = words.starts_with("unknown ") || words.starts_with("missing ");
+        anyhow!("{flag}: {}: {}", error.path(), if is_harmless { &words } else { "it has the wrong type" })
+    })
 }
 
 fn named(path: &str) -> &str {
@@ -77,5 +87,21 @@ mod tests {
             );
         }
         assert!(format!("{:#}", object("-f", "/no/such").unwrap_err()).contains("cannot read /no/such"));
+    }
+
+    #[test]
+    fn a_request_of_another_form_is_told_by_its_place_and_without_its_values() {
+        use doors::launch::launches::wire::NewLaunch;
+        use serde_json::json;
+        for (more, expected) in [
+            (json!({"parameters": {"amount": "s3cret"}}), "--file: parameters.amount: it has the wrong type"),
+            (json!({"parameters": {"amuont": 1}}), "unknown field `amuont`"),
+            (json!({"options": {"detach": "never"}}), "--file: options.detach: unknown variant `never`"),
+        ] {
+            let mut members = more.as_object().unwrap().clone();
+            members.insert("provider".to_owned(), "aws".into());
+            let error = typed::<NewLaunch>("--file", members).err().unwrap().to_string();
+            assert!(error.contains(expected) && !error.contains("s3cret"), "{error}");
+        }
     }
 }

@@ -4,11 +4,15 @@ use std::fmt;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use doors::launch::launches::wire::NewImage;
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::file;
 use crate::launching::LaunchClient;
+
+/// The only provider for which a request is written here.
+const AWS: &str = "aws";
 
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "The image")]
@@ -61,7 +65,7 @@ impl Arch {
 #[derive(Clone, PartialEq)]
 pub(super) enum ImageDraft {
     /// As it is sent.
-    Ready(Value),
+    Ready(NewImage),
     Build(BuildDraft),
 }
 
@@ -84,15 +88,15 @@ pub(super) struct BuildDraft {
 
 impl ImageArgs {
     pub(super) fn read(&self) -> Result<Option<ImageDraft>> {
-        let ready = |image: Value| Ok(Some(ImageDraft::Ready(image)));
         if let Some(id) = &self.image {
-            return ready(json!({"id": id}));
+            return Ok(Some(ImageDraft::of_cloud(id)));
         }
         if let Some(id) = self.compose {
-            return ready(json!({"compose_id": id}));
+            return Ok(Some(ImageDraft::composed(id)));
         }
         if let Some(path) = &self.build {
-            return ready(json!({"build": file::object("--build", path)?}));
+            let build = Some(file::object("--build", path)?.into());
+            return Ok(Some(ImageDraft::Ready(NewImage { build, ..NewImage::default() })));
         }
         Ok(self.distribution.as_ref().map(|distribution| {
             ImageDraft::Build(BuildDraft {
@@ -107,18 +111,26 @@ impl ImageArgs {
 }
 
 impl ImageDraft {
+    pub(super) fn of_cloud(id: &str) -> ImageDraft {
+        ImageDraft::Ready(NewImage { id: Some(id.to_owned()), ..NewImage::default() })
+    }
+
+    pub(super) fn composed(id: Uuid) -> ImageDraft {
+        ImageDraft::Ready(NewImage { compose_id: Some(id.to_string()), ..NewImage::default() })
+    }
+
     /// As it is sent. An image that is built is shared with the account that launches it.
     pub(super) async fn finish(
         &self,
         client: &LaunchClient,
         provider: &str,
         source: Option<&str>,
-    ) -> Result<Value> {
+    ) -> Result<NewImage> {
         let build = match self {
             ImageDraft::Ready(image) => return Ok(image.clone()),
             ImageDraft::Build(build) => build,
         };
-        if provider != "aws" {
+        if provider != AWS {
             bail!("--distribution makes images for aws alone: give the whole request with --build FILE");
         }
         let accounts =
@@ -133,7 +145,8 @@ impl ImageDraft {
                     })?]
                 }
             };
-        Ok(json!({"build": build.request(&accounts)}))
+        let build = serde_json::to_value(build.request(&accounts)).context("cannot write the request")?;
+        Ok(NewImage { build: Some(build), ..NewImage::default() })
     }
 
     /// In a few words.
@@ -143,8 +156,8 @@ impl ImageDraft {
                 format!("{} for {}, built first", build.distribution, build.arch.as_str())
             }
             ImageDraft::Ready(image) => {
-                let named = |key: &str| image.get(key).and_then(Value::as_str).map(str::to_owned);
-                named("id").or_else(|| named("compose_id")).unwrap_or_else(|| "built first".to_owned())
+                let named = image.id.as_ref().or(image.compose_id.as_ref());
+                named.cloned().unwrap_or_else(|| "built first".to_owned())
             }
         }
     }
@@ -153,39 +166,75 @@ impl ImageDraft {
     pub(super) fn may_be_awaited(&self) -> bool {
         match self {
             ImageDraft::Build(_) => true,
-            ImageDraft::Ready(image) => image.get("compose_id").is_some() || image.get("build").is_some(),
+            ImageDraft::Ready(image) => image.compose_id.is_some() || image.build.is_some(),
         }
     }
 }
 
 impl BuildDraft {
-    fn request(&self, accounts: &[String]) -> Value {
-        let mut request = json!({
-            "distribution": self.distribution,
-            "image_requests": [{
-                "architecture": self.arch.as_str(),
-                "image_type": "aws",
-                "upload_request": {"type": "aws", "options": {"share_with_accounts": accounts}},
+    fn request<'a>(&'a self, accounts: &'a [String]) -> ComposeRequest<'a> {
+        ComposeRequest {
+            distribution: &self.distribution,
+            image_name: self.image_name.as_deref(),
+            image_requests: [ImageRequest {
+                architecture: self.arch.as_str(),
+                image_type: AWS,
+                upload_request: UploadRequest {
+                    kind: AWS,
+                    options: UploadOptions { share_with_accounts: accounts },
+                },
             }],
-        });
-        if let Some(name) = &self.image_name {
-            request["image_name"] = name.as_str().into();
+            customizations: Some(Customizations { packages: &self.packages })
+                .filter(|_| !self.packages.is_empty()),
         }
-        if !self.packages.is_empty() {
-            request["customizations"] = json!({"packages": self.packages});
-        }
-        request
     }
+}
+
+/// A request to the Image Builder, in its words.
+#[derive(Serialize)]
+struct ComposeRequest<'a> {
+    distribution: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image_name: Option<&'a str>,
+    image_requests: [ImageRequest<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    customizations: Option<Customizations<'a>>,
+}
+
+#[derive(Serialize)]
+struct ImageRequest<'a> {
+    architecture: &'a str,
+    image_type: &'a str,
+    upload_request: UploadRequest<'a>,
+}
+
+#[derive(Serialize)]
+struct UploadRequest<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    options: UploadOptions<'a>,
+}
+
+#[derive(Serialize)]
+struct UploadOptions<'a> {
+    share_with_accounts: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Customizations<'a> {
+    packages: &'a [String],
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_request_has_what_was_named_and_nothing_else() {
         let build = BuildDraft { distribution: "rhel-9".into(), ..BuildDraft::default() };
-        let bare = build.request(&["1".into()]);
+        let bare = serde_json::to_value(build.request(&["1".into()])).unwrap();
         let expected = json!({"distribution": "rhel-9", "image_requests": [{
             "architecture": "x86_64", "image_type": "aws",
             "upload_request": {"type": "aws", "options": {"share_with_accounts": ["1"]}},
@@ -197,7 +246,7 @@ mod tests {
             image_name: Some("web".into()),
             ..build
         };
-        let full = build.request(&[]);
+        let full = serde_json::to_value(build.request(&[])).unwrap();
         assert_eq!(full["image_requests"][0]["architecture"], "aarch64");
         assert_eq!(
             (&full["image_name"], &full["customizations"]["packages"][0]),
@@ -207,10 +256,11 @@ mod tests {
 
     #[test]
     fn only_an_image_that_is_not_there_yet_is_waited_for() {
+        let built = NewImage { build: Some(json!({})), ..NewImage::default() };
         for (image, expected) in [
-            (ImageDraft::Ready(json!({"id": "ami-1"})), false),
-            (ImageDraft::Ready(json!({"compose_id": "u"})), true),
-            (ImageDraft::Ready(json!({"build": {}})), true),
+            (ImageDraft::of_cloud("ami-1"), false),
+            (ImageDraft::composed(Uuid::nil()), true),
+            (ImageDraft::Ready(built), true),
             (ImageDraft::Build(BuildDraft::default()), true),
         ] {
             assert_eq!(image.may_be_awaited(), expected, "{image:?}");

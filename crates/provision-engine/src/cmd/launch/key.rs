@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use doors::launch::wire::Pubkey;
-use serde_json::{Map, Value, json};
+use doors::launch::launches::wire::NewParameters;
+use doors::launch::wire::{NewPubkey, Pubkey};
 use workflows::launch::cloud::ProviderKind;
 
 use super::file;
@@ -23,13 +23,7 @@ pub(super) enum Key {
         id: i64,
     },
     /// The server keeps it if it does not yet.
-    New(NewKey),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::cmd) struct NewKey {
-    pub(in crate::cmd) name: String,
-    pub(in crate::cmd) body: String,
+    New(NewPubkey),
 }
 
 impl Key {
@@ -40,7 +34,7 @@ impl Key {
         }
         let path = at_home(given);
         if path.exists() {
-            return Ok(Key::New(NewKey::in_file("--key", &path.to_string_lossy(), name)?));
+            return Ok(Key::New(key_in_file("--key", &path.to_string_lossy(), name)?));
         }
         match named(client, given).await? {
             Some(key) => Ok(Key::Kept { id: key.id }),
@@ -51,31 +45,25 @@ impl Key {
         }
     }
 
-    pub(super) fn lay_over(&self, parameters: &mut Map<String, Value>) {
-        parameters.remove("pubkey");
-        parameters.remove("pubkey_id");
-        match self {
-            Key::Kept { id } => parameters.insert("pubkey_id".to_owned(), (*id).into()),
-            Key::New(NewKey { name, body }) => {
-                parameters.insert("pubkey".to_owned(), json!({"name": name, "body": body}))
-            }
+    pub(super) fn lay_over(self, parameters: &mut NewParameters) {
+        (parameters.pubkey_id, parameters.pubkey) = match self {
+            Key::Kept { id } => (Some(id), None),
+            Key::New(key) => (None, Some(key)),
         };
     }
 }
 
-impl NewKey {
-    pub(in crate::cmd) fn in_file(flag: &str, path: &str, name: Option<&str>) -> Result<NewKey> {
-        let text = file::text(flag, path)?;
-        let body = text.trim().to_owned();
-        if body.contains("PRIVATE KEY") {
-            bail!("{flag}: {path} is a private key, which belongs to nobody else; name the file with .pub");
-        }
-        if body.lines().count() != 1 {
-            bail!("{flag}: {path} must hold one public key of OpenSSH on one line");
-        }
-        let name = name.map_or_else(|| name_for(&body, path), str::to_owned);
-        Ok(NewKey { name, body })
+pub(in crate::cmd) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<NewPubkey> {
+    let text = file::text(flag, path)?;
+    let body = text.trim().to_owned();
+    if body.contains("PRIVATE KEY") {
+        bail!("{flag}: {path} is a private key, which belongs to nobody else; name the file with .pub");
     }
+    if body.lines().count() != 1 {
+        bail!("{flag}: {path} must hold one public key of OpenSSH on one line");
+    }
+    let name = name.map_or_else(|| name_for(&body, path), str::to_owned);
+    Ok(NewPubkey { name, body })
 }
 
 /// The key with this name, if the server keeps one.
@@ -142,7 +130,7 @@ mod tests {
         let path = file.path().to_str().unwrap();
         let read = |text: &str| {
             std::fs::write(path, text).unwrap();
-            NewKey::in_file("--key", path, Some("mine")).map_err(|error| error.to_string())
+            key_in_file("--key", path, Some("mine")).map_err(|error| error.to_string())
         };
         let begin = "-----BEGIN OPENSSH";
         let error = read(&format!("{begin} PRIVATE KEY-----\nhush\n-----END")).unwrap_err();
@@ -150,12 +138,9 @@ mod tests {
         assert!(read("one\ntwo\n").unwrap_err().contains("one public key"));
         assert!(read("").unwrap_err().contains("one public key"));
         let key = read("ssh-ed25519 AAAA ada\n").unwrap();
-        assert_eq!(key, NewKey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
-        let mut parameters = Map::from_iter([("pubkey_id".to_owned(), json!(7))]);
-        Key::New(key).lay_over(&mut parameters);
-        assert_eq!(
-            Value::Object(parameters),
-            json!({"pubkey": {"name": "mine", "body": "ssh-ed25519 AAAA ada"}})
-        );
+        assert_eq!(key, NewPubkey { name: "mine".into(), body: "ssh-ed25519 AAAA ada".into() });
+        let mut parameters = NewParameters { pubkey_id: Some(7), ..NewParameters::default() };
+        Key::New(key.clone()).lay_over(&mut parameters);
+        assert!(parameters == NewParameters { pubkey: Some(key), ..NewParameters::default() });
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
-use serde_json::{Map, Value};
+use doors::launch::launches::wire::NewParameters;
 
 use super::file;
 use super::key::Key;
@@ -50,28 +50,22 @@ pub(in crate::cmd) struct ParameterArgs {
 }
 
 impl ParameterArgs {
-    fn texts(&self) -> [(&'static str, &'static str, Option<&String>); 6] {
-        [
-            ("--source", "source_id", self.source.as_ref()),
-            ("--region", "region", self.region.as_ref()),
-            ("--type", "instance_type", self.instance_type.as_ref()),
-            ("--template", "launch_template_id", self.template.as_ref()),
-            ("--name", "name", self.name.as_ref()),
-            ("--subnet", "subnet", self.subnet.as_ref()),
-        ]
-    }
-
     /// The flags that are given.
     fn given(&self) -> Vec<&'static str> {
-        let texts = self.texts().into_iter().filter_map(|(flag, _, text)| text.map(|_| flag));
-        let others = [
+        let flags = [
+            ("--source", self.source.is_some()),
+            ("--region", self.region.is_some()),
+            ("--type", self.instance_type.is_some()),
+            ("--template", self.template.is_some()),
+            ("--name", self.name.is_some()),
+            ("--subnet", self.subnet.is_some()),
             ("--count", self.count.is_some()),
             ("--key", self.key.is_some()),
             ("--user-data", self.user_data.is_some()),
             ("--poweroff", self.poweroff),
             ("--security-group", !self.security_groups.is_empty()),
         ];
-        texts.chain(others.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag))).collect()
+        flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some(flag)).collect()
     }
 
     pub(in crate::cmd) fn is_empty(&self) -> bool {
@@ -87,22 +81,31 @@ impl ParameterArgs {
         Ok(())
     }
 
-    /// Puts what is given over what is there. What is not given is not sent.
+    /// Puts what is given over what is there.
     pub(in crate::cmd) async fn lay_over(
         &self,
         client: &LaunchClient,
-        parameters: &mut Map<String, Value>,
+        parameters: &mut NewParameters,
     ) -> Result<()> {
-        for (_, name, text) in self.texts() {
-            parameters.extend(text.map(|text| (name.to_owned(), text.as_str().into())));
-        }
-        parameters.extend(self.count.map(|count| ("amount".to_owned(), count.into())));
-        parameters.extend(self.poweroff.then(|| ("poweroff".to_owned(), true.into())));
+        let over = |there: &mut Option<String>, given: &Option<String>| {
+            if given.is_some() {
+                there.clone_from(given);
+            }
+        };
+        parameters.source_id =
+            self.source.clone().unwrap_or_else(|| std::mem::take(&mut parameters.source_id));
+        over(&mut parameters.region, &self.region);
+        over(&mut parameters.instance_type, &self.instance_type);
+        over(&mut parameters.launch_template_id, &self.template);
+        over(&mut parameters.name, &self.name);
+        over(&mut parameters.subnet, &self.subnet);
+        parameters.amount = self.count.map(i64::from).or(parameters.amount);
+        parameters.poweroff |= self.poweroff;
         if !self.security_groups.is_empty() {
-            parameters.insert("security_groups".to_owned(), self.security_groups.clone().into());
+            parameters.security_groups.clone_from(&self.security_groups);
         }
         if let Some(path) = &self.user_data {
-            parameters.insert("user_data".to_owned(), file::text("--user-data", path)?.into());
+            parameters.user_data = Some(file::text("--user-data", path)?);
         }
         if let Some(key) = &self.key {
             Key::find(client, key, self.key_name.as_deref()).await?.lay_over(parameters);

@@ -2,13 +2,12 @@
 
 use anyhow::{Result, bail};
 use doors::launch::wire::InstanceType;
-use serde_json::json;
 use uuid::Uuid;
 use workflows::launch::cloud::ProviderKind;
 
 use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};
-use super::key::{Key, NewKey, own};
+use super::key::{Key, key_in_file, own};
 use super::prompt::{Asker, Choice, Picked};
 use crate::launching::LaunchClient;
 use crate::output::printable;
@@ -61,11 +60,9 @@ impl<'a> Wizard<'a> {
         if missing.contains(&Missing::Key) {
             self.key().await?;
         }
-        if !self.draft.is_deferred()
-            && self.draft.parameters.as_ref().is_none_or(|all| !all.contains_key("amount"))
-        {
+        if !self.draft.is_deferred() && self.draft.parameters().amount.is_none() {
             let count = self.asker.number("How many", 1, COUNT_MAX)?;
-            self.draft.set("amount", count);
+            self.draft.parameters().amount = Some(count.into());
         }
         self.review()?;
         Ok(is_meant || self.asker.confirm("Launch?")?)
@@ -75,7 +72,8 @@ impl<'a> Wizard<'a> {
         // Without an Image Builder there is nothing to choose from, and images of the cloud are launched all the same.
         let listed =
             self.client.images(&[("limit", "50".to_owned())]).await.map(|page| page.data).unwrap_or_default();
-        let fits = listed.into_iter().filter(|image| image.is_ready() && image.is_for(&self.draft.provider));
+        let fits =
+            listed.into_iter().filter(|image| image.is_ready() && image.is_for(&self.draft.request.provider));
         let images: Vec<_> = fits.take(SHOWN_MAX).collect();
         let mut choices: Vec<Choice> = images
             .iter()
@@ -90,12 +88,14 @@ impl<'a> Wizard<'a> {
             Picked::Choice(index) => match images.get(index) {
                 Some(image) => {
                     self.arch.clone_from(&image.architecture);
-                    ImageDraft::Ready(json!({"compose_id": image.id}))
+                    ImageDraft::composed(image.id)
                 }
                 None => self.build().await?,
             },
-            Picked::Words(id) if Uuid::try_parse(&id).is_ok() => ImageDraft::Ready(json!({"compose_id": id})),
-            Picked::Words(id) => ImageDraft::Ready(json!({"id": id})),
+            Picked::Words(words) => match Uuid::try_parse(&words) {
+                Ok(id) => ImageDraft::composed(id),
+                Err(_) => ImageDraft::of_cloud(&words),
+            },
         };
         self.draft.image = Some(image);
         Ok(())
@@ -132,12 +132,12 @@ impl<'a> Wizard<'a> {
     }
 
     async fn source(&mut self) -> Result<()> {
-        let query = [("provider", self.draft.provider.clone())];
+        let query = [("provider", self.draft.request.provider.clone())];
         let sources = self.client.sources(&query).await?.data;
         if sources.is_empty() {
             bail!(
                 "there is no account at {}: `provision-engine sources add` makes one known",
-                self.draft.provider
+                self.draft.request.provider
             );
         }
         let about = |status: &str| match status {
@@ -152,22 +152,22 @@ impl<'a> Wizard<'a> {
             })
             .collect();
         let chosen = self.asker.choose("Account", &choices, (choices.len() == 1).then_some(0))?;
-        self.draft.set("source_id", sources[chosen].id.as_str());
+        self.draft.parameters().source_id.clone_from(&sources[chosen].id);
         Ok(())
     }
 
     fn region(&mut self) -> Result<()> {
-        if self.draft.parameter("region").is_none() {
+        if self.draft.parameters().region.is_none() {
             let home = self.home();
             let region = self.asker.line("Region", Some(&home))?;
-            self.draft.set("region", region.unwrap_or(home));
+            self.draft.parameters().region = Some(region.unwrap_or(home));
         }
         Ok(())
     }
 
     /// Where the Image Builder puts images.
     fn home(&self) -> String {
-        home(&self.draft.provider).to_owned()
+        home(&self.draft.request.provider).to_owned()
     }
 
     async fn instance_type(&mut self) -> Result<()> {
@@ -201,7 +201,7 @@ impl<'a> Wizard<'a> {
             };
             if let Some(chosen) = chosen {
                 self.vcpus = Some(chosen.vcpus);
-                self.draft.set("instance_type", chosen.name.as_str());
+                self.draft.parameters().instance_type = Some(chosen.name.clone());
                 return Ok(());
             }
         }
@@ -210,17 +210,18 @@ impl<'a> Wizard<'a> {
 
     /// Those that fit the image, the smallest first.
     async fn types(&self, search: Option<&str>) -> Result<Vec<InstanceType>> {
-        let region = self.draft.parameter("region").map_or_else(|| self.home(), str::to_owned);
+        let given = self.draft.request.parameters.as_ref().and_then(|parameters| parameters.region.clone());
+        let region = given.unwrap_or_else(|| self.home());
         let mut query = vec![("region", region), ("supported", "true".to_owned())];
         query.extend(search.map(|search| ("search", search.to_owned())));
-        let mut types = self.client.instance_types(&self.draft.provider, &query).await?;
+        let mut types = self.client.instance_types(&self.draft.request.provider, &query).await?;
         types.retain(|one| self.arch.as_deref().is_none_or(|arch| is_same_arch(arch, &one.architecture)));
         types.sort_by(|a, b| (a.vcpus, a.memory_mib, &a.name).cmp(&(b.vcpus, b.memory_mib, &b.name)));
         Ok(types)
     }
 
     async fn key(&mut self) -> Result<()> {
-        let files = own(&self.draft.provider);
+        let files = own(&self.draft.request.provider);
         let kept = self.client.pubkeys(&[("limit", SHOWN_MAX.to_string())]).await?.data;
         let own = files.iter().map(|path| Choice { key: path.display().to_string(), about: String::new() });
         let known =
@@ -232,7 +233,7 @@ impl<'a> Wizard<'a> {
             let (name, found) = match picked {
                 Picked::Choice(index) if index < files.len() => {
                     let path = files[index].to_string_lossy();
-                    (path.to_string(), NewKey::in_file("--key", &path, None).map(Key::New))
+                    (path.to_string(), key_in_file("--key", &path, None).map(Key::New))
                 }
                 Picked::Choice(index) => {
                     let key = &kept[index - files.len()];
@@ -245,7 +246,7 @@ impl<'a> Wizard<'a> {
             };
             match found {
                 Ok(key) => {
-                    key.lay_over(self.draft.parameters.get_or_insert_default());
+                    key.lay_over(self.draft.parameters());
                     self.key = Some(name);
                     return Ok(());
                 }
@@ -258,27 +259,23 @@ impl<'a> Wizard<'a> {
     fn review(&mut self) -> Result<()> {
         let image =
             self.draft.image.as_ref().map_or_else(|| "of the template".to_owned(), ImageDraft::in_words);
-        let given = |name: &str| {
-            let value = self.draft.parameters.as_ref()?.get(name)?;
-            Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-        };
-        let new_key =
-            || Some(self.draft.parameters.as_ref()?.get("pubkey")?.get("name")?.as_str()?.to_owned());
+        let given = self.draft.request.parameters.clone().unwrap_or_default();
+        let new_key = given.pubkey.map(|key| key.name);
         let facts = [
-            ("provider", Some(self.draft.provider.clone())),
+            ("provider", Some(self.draft.request.provider.clone())),
             ("image", Some(image)),
-            ("account", given("source_id")),
-            ("region", given("region")),
-            ("type", given("instance_type")),
-            ("template", given("launch_template_id")),
-            ("count", given("amount")),
-            ("name", given("name")),
-            ("key", self.key.clone().or_else(new_key).or_else(|| given("pubkey_id"))),
+            ("account", Some(given.source_id).filter(|id| !id.is_empty())),
+            ("region", given.region),
+            ("type", given.instance_type),
+            ("template", given.launch_template_id),
+            ("count", given.amount.map(|count| count.to_string())),
+            ("name", given.name),
+            ("key", self.key.clone().or(new_key).or_else(|| given.pubkey_id.map(|id| id.to_string()))),
         ];
         let lines = facts.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let mut lines: Vec<String> =
             lines.map(|(name, value)| format!("  {name:<9} {}", printable(&value))).collect();
-        let count: u64 = given("amount").and_then(|count| count.parse().ok()).unwrap_or(1);
+        let count = given.amount.and_then(|count| u64::try_from(count).ok()).unwrap_or(1);
         let vcpus = count.saturating_mul(self.vcpus.unwrap_or(0).into());
         if vcpus > VCPUS_WARNED {
             lines.push(format!(

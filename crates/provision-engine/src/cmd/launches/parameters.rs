@@ -2,8 +2,9 @@
 
 use anyhow::{Result, bail};
 use clap::Args;
+use doors::launch::launches::wire::NewParameters;
 
-use super::super::launch::{ParameterArgs, object_in};
+use super::super::launch::{ParameterArgs, object_in, typed};
 use super::super::wait::Ended;
 use super::conclude::conclude;
 use super::follow::WaitArgs;
@@ -38,10 +39,10 @@ pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient)
     if args.parameters.is_empty() && args.file.is_none() {
         bail!("which parameters? Give --source, --type and --key, or --file");
     }
-    let mut parameters =
-        args.file.as_deref().map(|path| object_in("--file", path)).transpose()?.unwrap_or_default();
+    let in_file = args.file.as_deref().map(|path| typed("--file", object_in("--file", path)?)).transpose()?;
+    let mut parameters: NewParameters = in_file.unwrap_or_default();
     args.parameters.lay_over(client, &mut parameters).await?;
-    let taken = client.give(&args.launch, &parameters.into()).await?;
+    let taken = client.give(&args.launch, &parameters).await?;
     match args.waiting.see_through(global, client, &taken, None).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(over) => conclude(global, &over),
