@@ -1,44 +1,33 @@
-//! Trouble on demand: scripted faults that hit the next calls to a far side.
-//!
-//! Every armed fault counts every call it matches. Where several are due at once, the oldest hits and the
-//! others wait for the next call, so a script reads in the order in which it was written.
+//! Scripted faults that hit the next calls to a simulated system, whatever the calls are about.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
-use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use tokio::sync::watch;
-use tracing::debug;
 
-use crate::answer::{JsonBody, Refusal};
+use crate::answer::Refusal;
 use crate::cluster;
 use crate::connection::Connection;
 use crate::graphql::GRAPHQL_BYTES_MAX;
 use crate::ledger::System;
+use crate::script::{self, Fault, Script};
 
-const ARMED_MAX: usize = 1000;
 const LATENCY_MS_MAX: u64 = 60_000;
 
-/// What people send to `POST /faults`.
+/// What a client sends to `POST /faults`. Its `about` is a word that the path or the body must have.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FaultBody {
+struct CallFault {
     system: System,
     kind: FaultKind,
-    /// How many calls it hits; 0 means every call until it is cleared.
-    #[serde(default = "once")]
-    times: u32,
-    /// How many matching calls go by unharmed first.
-    #[serde(default)]
-    after: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     latency_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,9 +36,6 @@ struct FaultBody {
     retry_after_s: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<FaultMethod>,
-    /// A word that the path or the body must have, such as `provisionRuntime`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    about: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,10 +55,6 @@ enum FaultMethod {
     Get,
     Post,
     Delete,
-}
-
-fn once() -> u32 {
-    1
 }
 
 /// What happens to the call that is hit, after it was held back for `latency`.
@@ -98,7 +80,7 @@ enum Act {
     Garbage,
 }
 
-impl FaultBody {
+impl CallFault {
     fn blow(&self) -> Result<Blow, String> {
         if self.kind != FaultKind::Error && (self.status.is_some() || self.retry_after_s.is_some()) {
             return Err("status and retry_after_s are only for the kind error".into());
@@ -129,15 +111,14 @@ impl FaultBody {
     }
 
     fn matches(&self, call: &Call<'_>) -> bool {
-        let Call { system, method, path, body } = *call;
+        let Call { system, method, .. } = *call;
         let is_method = match self.method {
             None => true,
             Some(FaultMethod::Get) => method == Method::GET,
             Some(FaultMethod::Post) => method == Method::POST,
             Some(FaultMethod::Delete) => method == Method::DELETE,
         };
-        let is_about = self.about.as_ref().is_none_or(|word| has_word(path, word) || has_word(body, word));
-        self.system == system && is_method && is_about
+        self.system == system && is_method
     }
 }
 
@@ -158,67 +139,28 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
+impl Fault for CallFault {
+    fn check(&self) -> Result<(), String> {
+        self.blow().map(drop)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    script: Mutex<Script>,
+    script: Arc<Script<CallFault>>,
     /// How often held calls were released.
     releases: watch::Sender<u64>,
 }
 
-#[derive(Debug, Default)]
-struct Script {
-    armed: Vec<Armed>,
-    last_id: u64,
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct Armed {
-    id: u64,
-    #[serde(flatten)]
-    body: FaultBody,
-    #[serde(skip)]
-    blow: Blow,
-    #[serde(skip)]
-    calls: u64,
-    hits: u64,
-}
-
 impl Faults {
-    fn arm(&self, body: FaultBody) -> Result<u64, String> {
-        let blow = body.blow()?;
-        let mut script = self.script();
-        if script.armed.len() >= ARMED_MAX {
-            return Err(format!("at most {ARMED_MAX} faults can be armed at once"));
-        }
-        script.last_id += 1;
-        let id = script.last_id;
-        script.armed.push(Armed { id, body, blow, calls: 0, hits: 0 });
-        Ok(id)
-    }
-
-    /// Counts this call with every fault it matches, and says which of them hits it.
+    /// What happens to this call, if a fault hits it.
     fn next_for(&self, call: &Call<'_>) -> Option<Blow> {
-        let mut script = self.script();
-        let mut due = None;
-        for (position, armed) in script.armed.iter_mut().enumerate() {
-            if armed.body.matches(call) {
-                armed.calls += 1;
-                if due.is_none() && armed.calls > u64::from(armed.body.after) {
-                    armed.hits += 1;
-                    due = Some(position);
-                }
-            }
-        }
-        let position = due?;
-        let Armed { id, mut blow, hits, .. } = script.armed[position];
+        let is_about = |word: &str| has_word(call.path, word) || has_word(call.body, word);
+        let fault = self.script.take(|fault| fault.matches(call), is_about)?;
+        let mut blow = fault.blow().ok()?;
         if let Act::WorkOnRelease { releases } = &mut blow.act {
             *releases = *self.releases.borrow();
         }
-        let times = u64::from(script.armed[position].body.times);
-        if times != 0 && hits >= times {
-            script.armed.remove(position);
-        }
-        debug!(fault = id, system = call.system.name(), path = call.path, ?blow, "a scripted fault hits");
         Some(blow)
     }
 
@@ -235,36 +177,15 @@ impl Faults {
     }
 
     fn has_any_for(&self, system: System) -> bool {
-        self.script().armed.iter().any(|armed| armed.body.system == system)
-    }
-
-    fn script(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap_or_else(PoisonError::into_inner)
+        self.script.has_any(|fault| fault.system == system)
     }
 }
 
-pub(crate) fn routes(faults: Arc<Faults>) -> Router {
+pub(crate) fn routes(faults: &Arc<Faults>) -> Router {
     Router::new()
-        .route("/faults", post(arm).get(list).delete(clear))
         .route("/faults/release", post(release))
-        .with_state(faults)
-}
-
-async fn arm(
-    State(faults): State<Arc<Faults>>,
-    JsonBody(body): JsonBody<FaultBody>,
-) -> Result<Response, Refusal> {
-    let id = faults.arm(body).map_err(Refusal::bad_request)?;
-    Ok((StatusCode::CREATED, Json(json!({"id": id}))).into_response())
-}
-
-async fn list(State(faults): State<Arc<Faults>>) -> Response {
-    Json(json!({"faults": faults.script().armed})).into_response()
-}
-
-async fn clear(State(faults): State<Arc<Faults>>) -> StatusCode {
-    faults.script().armed.clear();
-    StatusCode::NO_CONTENT
+        .with_state(Arc::clone(faults))
+        .merge(script::routes("/faults", &faults.script))
 }
 
 async fn release(State(faults): State<Arc<Faults>>) -> StatusCode {
@@ -341,10 +262,12 @@ async fn land(gate: Gate, blow: Blow, connection: Connection, request: Request, 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn arm(faults: &Faults, json: serde_json::Value) -> Result<u64, String> {
-        faults.arm(serde_json::from_value(json).map_err(|error| error.to_string())?)
+        faults.script.add(serde_json::from_value(json).unwrap())
     }
 
     /// One letter per call: the first letter of what happened to it, or a dot.
@@ -363,29 +286,10 @@ mod tests {
     }
 
     #[test]
-    fn faults_hit_in_the_order_of_the_script() {
-        let faults = Faults::default();
-        arm(&faults, json!({"system": "greeter", "kind": "error", "times": 2})).unwrap();
-        arm(&faults, json!({"system": "greeter", "kind": "drop_after", "after": 3})).unwrap();
-        arm(&faults, json!({"system": "greeter", "kind": "garbage", "after": 4})).unwrap();
-        assert_eq!(calls(&faults, &[const { Method::POST }; 6]), "ee.ag.");
-        assert!(faults.script().armed.is_empty());
-    }
-
-    #[test]
-    fn two_faults_due_at_once_hit_one_after_the_other() {
-        let faults = Faults::default();
-        arm(&faults, json!({"system": "greeter", "kind": "drop_before"})).unwrap();
-        arm(&faults, json!({"system": "greeter", "kind": "error"})).unwrap();
-        assert_eq!(calls(&faults, &[const { Method::POST }; 3]), "be.");
-    }
-
-    #[test]
-    fn zero_times_means_until_cleared_and_a_method_narrows_it() {
+    fn a_method_narrows_a_fault() {
         let faults = Faults::default();
         arm(&faults, json!({"system": "greeter", "kind": "garbage", "times": 0, "method": "GET"})).unwrap();
         assert_eq!(calls(&faults, &[Method::GET, Method::POST, Method::GET, Method::DELETE]), "g.g.");
-        assert_eq!(faults.script().armed[0].hits, 2);
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod ports;
 mod provisioner;
 mod rbac;
 mod requester;
+mod script;
 mod sources;
 
 use std::io;
@@ -238,7 +239,7 @@ fn router(world: &World) -> Router {
         .merge(kafka::routes(world))
         .merge(inbox::routes(world))
         .merge(ledger::routes(world))
-        .merge(faults::routes(Arc::clone(&world.faults)))
+        .merge(faults::routes(&world.faults))
         .merge(clock::routes(Arc::clone(&world.clock)))
         .route("/healthz", get(|| async { axum::Json(json!({"status": "ok"})) }))
         .fallback(|| async { Refusal::new(StatusCode::NOT_FOUND, "there is nothing at this path") })

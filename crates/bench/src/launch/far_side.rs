@@ -60,7 +60,7 @@ impl FarSide {
 
     /// From now on no build is ready by itself.
     pub(super) async fn hold_all(&self) -> Result<()> {
-        self.post("image-builder/hold", &json!({"times": 0})).await?;
+        self.post("image-builder/faults/hold", &json!({"times": 0})).await?;
         Ok(())
     }
 

@@ -168,7 +168,7 @@ async fn a_token_that_is_wrong_in_one_way_lets_nobody_in() {
         ("signature", "signature"),
         ("unsigned", "not a signed token"),
     ] {
-        place.tell("/identity-provider/mistakes", json!({"mistake": mistake})).await;
+        place.tell("/identity-provider/faults", json!({"kind": mistake})).await;
         is_refused(place.sign_in(&place.flow, "ann").await, part);
         place.sign_in(&place.flow, "ann").await.unwrap();
     }

@@ -156,7 +156,7 @@ async fn older_clients_launch_what_is_still_building_and_get_what_they_know() {
 async fn a_launch_that_fails_is_undone_and_one_that_is_given_up_too() {
     let (world, key) = world().await;
     let failing = json!({"action": "RunInstances", "code": "VcpuLimitExceeded", "times": 1});
-    world.turn("/aws/fail", &failing).await;
+    world.turn("/aws/faults/fail", &failing).await;
     let body =
         json!({"provider": "aws", "image": {"id": "ami-0abc0000000000001"}, "parameters": parameters(key)});
     let failed = world.post("/launches", &body).await.json;
@@ -175,7 +175,7 @@ async fn a_launch_that_fails_is_undone_and_one_that_is_given_up_too() {
         assert!(refused.json["hint"].as_str().unwrap().contains("/terminate"), "{}", refused.text);
         refused.is(409, "not_now");
     }
-    world.turn("/image-builder/hold", &json!({})).await;
+    world.turn("/image-builder/faults/hold", &json!({})).await;
     let slow = world.post("/launches", &json!({"provider": "aws", "image": build()})).await.json;
     let slow = slow["id"].as_str().unwrap();
     assert_eq!(control(format!("/launches/{slow}/cancel")).await.status, 202);
@@ -221,7 +221,7 @@ async fn what_belongs_to_others_is_not_found() {
 #[tokio::test]
 async fn a_callback_needs_a_fresh_signature_and_only_makes_the_launch_look() {
     let (world, key) = world().await;
-    world.turn("/image-builder/hold", &json!({})).await;
+    world.turn("/image-builder/faults/hold", &json!({})).await;
     let body =
         json!({"provider": "aws", "profile": "images", "image": build(), "parameters": parameters(key)});
     let made = world.post("/launches", &body).await.json;

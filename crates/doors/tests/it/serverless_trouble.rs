@@ -63,7 +63,7 @@ async fn an_update_that_is_being_undone_says_so() {
     let body = runtime(json!({"FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"}}));
     let id = world.running(&body).await;
     world.until_all(id, "RUNNING").await;
-    world.tell("/opennebula/mischief", &json!({"kind": "resize_refused_quota", "about": "DAAS"})).await;
+    world.tell("/opennebula/faults", &json!({"kind": "resize_refused_quota", "about": "DAAS"})).await;
     world.tell("/opennebula/pace", &json!({"resize_ms": 1_500})).await;
     let larger = runtime(json!({"FAAS": {"FLAVOUR": "", "CPU": 2}, "DAAS": {"FLAVOUR": "", "CPU": 2}}));
     let late = world.put(id, &larger).await;

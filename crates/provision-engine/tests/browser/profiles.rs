@@ -66,7 +66,7 @@ fn whoever_expects_machines_in_the_inventory_finds_them_there() {
 fn a_callback_and_words_that_come_later_bring_machines() {
     let house = quick_house();
     house.turn("image-builder/notify", &json!({ "callbacks": true, "events": false }));
-    house.turn("image-builder/hold", &json!({ "times": 1 }));
+    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
     person.go("/console/launch");
@@ -110,7 +110,7 @@ fn a_callback_and_words_that_come_later_bring_machines() {
 fn a_message_in_kafka_brings_machines() {
     let house = quick_house();
     house.turn("image-builder/notify", &json!({ "callbacks": false, "events": true }));
-    house.turn("image-builder/hold", &json!({ "times": 1 }));
+    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
     come_to_how(&person, |person| say_where(person, "1"));

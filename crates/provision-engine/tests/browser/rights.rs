@@ -123,7 +123,7 @@ fn furnish(house: &House) -> Vec<(&'static str, String)> {
     run(&[&["launch", "--key", "mine.pub", "--wait"], &image[..]].concat());
     let launch = first("/api/provisioning/v1/launches", "/data/0/id");
     let key = first("/api/provisioning/v1/pubkeys", "/data/0/id");
-    house.turn("image-builder/hold", &json!({ "times": 1 }));
+    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     let build = json!({ "distribution": "rhel-9", "image_requests": [{ "architecture": "x86_64", "image_type": "aws",
         "upload_request": { "type": "aws", "options": { "share_with_accounts": ["123456789012"] } } }] });
     let body = json!({ "provider": "aws", "profile": "images", "image": { "build": build } });

@@ -87,7 +87,7 @@ fn a_launch_and_its_page_outlive_the_server() {
     let mut house = quick_house();
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
-    house.turn("image-builder/hold", &json!({ "times": 1 }));
+    house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     fill_in(&person, |person| say_where(person, "2"));
     person.click(ONWARD);
     until_launched(&person);

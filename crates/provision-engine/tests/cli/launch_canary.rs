@@ -126,11 +126,11 @@ fn live(customer: &Customer, sandbox: &Sandbox) -> Vec<Ticket> {
     // EC2 quotes what it was sent.
     let message = format!("the user data {} is not valid", canary("data"));
     let refusal = json!({"action": "RunInstances", "code": "InvalidParameterValue", "message": message});
-    at_sandbox(&sandbox.url, "POST", "/aws/fail", Some(&refusal));
+    at_sandbox(&sandbox.url, "POST", "/aws/faults/fail", Some(&refusal));
     let refused = customer.launch("refused", &secret_order(&guarded), Fate::Doomed);
     customer.ended(&refused);
 
-    at_sandbox(&sandbox.url, "POST", "/image-builder/fail", Some(&json!({"at": "building"})));
+    at_sandbox(&sandbox.url, "POST", "/image-builder/faults/fail", Some(&json!({"at": "building"})));
     let unbuilt = customer.launch("unbuilt", &secret_order(&guarded), Fate::Doomed);
     customer.ended(&unbuilt);
     let tickets = vec![called_back, late, refused, unbuilt];

@@ -72,7 +72,7 @@ fn servers_share_the_events_about_images_and_one_of_them_hears_all_when_the_othe
     });
 
     let customer = Customer::of(&place, &first);
-    at_sandbox(&sandbox.url, "POST", "/image-builder/hold", Some(&json!({"times": 0})));
+    at_sandbox(&sandbox.url, "POST", "/image-builder/faults/hold", Some(&json!({"times": 0})));
     let launch = |number: u32| {
         let mut order = order("sandbox", ACCOUNT);
         order["profile"] = json!("events");

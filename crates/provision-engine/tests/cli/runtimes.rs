@@ -153,7 +153,7 @@ impl Scene {
 
     /// What the Provisioner is to refuse or to fail at.
     pub(crate) fn fail(&self, failure: &Value) {
-        call(Method::POST, &format!("{}/provisioner/failures", self.sandbox.url), Some(failure));
+        call(Method::POST, &format!("{}/provisioner/faults", self.sandbox.url), Some(failure));
     }
 
     pub(crate) fn put(&self, id: &str, body: &Value) -> Answer {

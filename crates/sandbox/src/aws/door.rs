@@ -13,8 +13,8 @@ use uuid::Uuid;
 
 use super::action::{Action, Service};
 use super::calls::Kept;
+use super::faults::{AwsFaultKind, Chance};
 use super::form::Form;
-use super::mischief::{Chance, Mischief};
 use super::refusal::Refusal;
 use super::signature::{Arrived, Claim};
 use super::world::{Call, Cloud, Estate, Site};
@@ -185,11 +185,11 @@ fn carry_out_unless_scripted(estate: &mut Estate, call: &Call, form: Form) -> Re
         };
         return Err(Refusal::new(code, "there were too many calls; slow down"));
     }
-    if let Some(told) = estate.knobs.script.take(Mischief::Fail, &chance) {
+    if let Some(told) = estate.faults.hits(AwsFaultKind::Fail, &chance) {
         return Err(Refusal { code: told.code.into(), message: told.message });
     }
     let xml = carry_out(estate, call, form)?;
-    let is_lost = estate.knobs.script.take(Mischief::Lose, &chance).is_some();
+    let is_lost = estate.faults.hits(AwsFaultKind::Lose, &chance).is_some();
     Ok(Answered { action: *action, xml, is_lost })
 }
 

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::routing::{MethodRouter, delete, get, post};
+use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::calls::Calls;
 use super::catalog;
+use super::faults::Throttle;
 use super::images::Image;
 use super::limits::{Capacity, Quota};
-use super::mischief::{Mischief, Scripted, Throttle};
 use super::pace::Pace;
 use super::world::{Cloud, Knobs};
 use crate::answer::{JsonBody, Refusal};
+use crate::script;
 
 type Shared = State<Arc<Cloud>>;
 
@@ -32,16 +33,13 @@ pub(super) fn routes(cloud: &Arc<Cloud>) -> Router {
         .route("/aws/tokens", get(show_tokens).put(set_tokens))
         .route("/aws/pages", get(show_pages).put(set_pages))
         .route("/aws/external_ids", get(show_external_ids).put(set_external_ids))
-        .route("/aws/fail", mischief(Mischief::Fail))
-        .route("/aws/lose", mischief(Mischief::Lose))
-        .route("/aws/die", mischief(Mischief::Die))
-        .route("/aws/no_address", mischief(Mischief::NoAddress))
         .route("/aws/images", get(show_images).post(add_image))
         .route("/aws/images/{region}/{ami}", delete(forget_image))
         .route("/aws/calls", get(show_calls).delete(clear_calls))
         .route("/aws/instances", get(show_instances))
         .route("/aws/reset", post(reset))
         .with_state(Arc::clone(cloud))
+        .merge(script::routes("/aws/faults", &cloud.estate().faults))
 }
 
 async fn show_pace(State(cloud): Shared) -> Json<Pace> {
@@ -136,22 +134,6 @@ async fn set_external_ids(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The three calls about one kind of mischief.
-fn mischief(kind: Mischief) -> MethodRouter<Arc<Cloud>> {
-    let add = move |State(cloud): Shared, JsonBody(one): JsonBody<Scripted>| async move {
-        let added = cloud.estate().knobs.script.add(kind, one);
-        added.map(|()| StatusCode::CREATED).map_err(Refusal::bad_request)
-    };
-    let list = move |State(cloud): Shared| async move {
-        Json(json!({"mischief": cloud.estate().knobs.script.list(kind)}))
-    };
-    let clear = move |State(cloud): Shared| async move {
-        cloud.estate().knobs.script.clear(kind);
-        StatusCode::NO_CONTENT
-    };
-    post(add).get(list).delete(clear)
-}
-
 async fn show_images(State(cloud): Shared) -> Json<Value> {
     Json(json!({"images": cloud.images.all()}))
 }
@@ -191,6 +173,7 @@ async fn show_instances(State(cloud): Shared) -> Json<Value> {
 async fn reset(State(cloud): Shared) -> StatusCode {
     let mut estate = cloud.estate();
     estate.knobs = Knobs::default();
+    estate.faults.clear(None);
     estate.calls = Calls::default();
     StatusCode::NO_CONTENT
 }

@@ -12,17 +12,17 @@
 //! | `GET`, `PUT /aws/tokens` | with `ignored` a client token means nothing, as at moto: a repeated call makes more instances |
 //! | `GET`, `PUT /aws/pages` | at most so many `items` on one page |
 //! | `GET`, `PUT /aws/external_ids` | what roles demand: their names, and the external ids of those who may take them |
-//! | `GET`, `POST`, `DELETE /aws/fail` | calls of an `action` are refused with a `code` and a `message` |
-//! | `GET`, `POST`, `DELETE /aws/lose` | calls of an `action` are carried out, and the connection is cut |
-//! | `GET`, `POST`, `DELETE /aws/die` | instances are terminated in place of running, with a `code` and a `message` |
-//! | `GET`, `POST`, `DELETE /aws/no_address` | instances never get a public address |
+//! | `GET`, `POST`, `DELETE /aws/faults/fail` | calls of an `action` are refused with a `code` and a `message` |
+//! | `GET`, `POST`, `DELETE /aws/faults/lose` | calls of an `action` are carried out, and the connection is cut |
+//! | `GET`, `POST`, `DELETE /aws/faults/die` | instances are terminated in place of running, with a `code` and a `message` |
+//! | `GET`, `POST`, `DELETE /aws/faults/no_address` | instances never get a public address |
 //! | `GET`, `POST /aws/images` | images that were not built here: `ami`, `region`, `architecture`, `accounts` |
 //! | `DELETE /aws/images/{region}/{ami}` | an image is gone |
 //! | `GET`, `DELETE /aws/calls` | how many calls there were of each action, and the newest of them |
 //! | `GET /aws/instances` | all instances of everybody, without what is in their user data |
 //! | `POST /aws/reset` | sets all of the above back, but for images and instances |
 //!
-//! Those that can be `POST`ed happen `times` times, after `after` others, and can be narrowed to an `account`
+//! Faults happen `times` times, after `after` others, and can be narrowed to an `account`
 //! and a `region`. A `fail` spares rehearsals, unless it is for them alone (`dry_run`).
 
 mod action;
@@ -31,6 +31,7 @@ mod calls;
 mod catalog;
 mod details;
 mod door;
+mod faults;
 mod filter;
 mod form;
 mod guests;
@@ -40,7 +41,6 @@ mod instances;
 mod key_pairs;
 mod knobs;
 mod limits;
-mod mischief;
 mod pace;
 mod page;
 mod public_key;

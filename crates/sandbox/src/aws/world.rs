@@ -11,18 +11,19 @@ use tokio::sync::Notify;
 use super::action::Action;
 use super::callers::{Caller, Callers};
 use super::calls::Calls;
+use super::faults::{AwsFault, Throttle};
 use super::ids::Ids;
 use super::images::Images;
 use super::instances::Instances;
 use super::key_pairs::KeyPairs;
 use super::limits::Limits;
-use super::mischief::{Script, Throttle};
 use super::pace::Pace;
 use super::refusal::Refusal;
 use super::templates::Templates;
 use crate::clock::Clock;
 use crate::ledger::{Deed, Ledger, System};
 use crate::loopback::Network;
+use crate::script::Script;
 
 pub(super) const INSTANCE: Deed = Deed { system: System::Ec2, kind: "instance" };
 pub(super) const KEY_PAIR: Deed = Deed { system: System::Ec2, kind: "key_pair" };
@@ -48,6 +49,7 @@ impl Cloud {
             templates: Templates::default(),
             instances: Instances::new(network),
             knobs: Knobs::default(),
+            faults: Arc::default(),
             calls: Calls::default(),
             images: Arc::clone(&images),
             ledger,
@@ -77,6 +79,7 @@ pub(super) struct Estate {
     pub(super) templates: Templates,
     pub(super) instances: Instances,
     pub(super) knobs: Knobs,
+    pub(super) faults: Arc<Script<AwsFault>>,
     pub(super) calls: Calls,
     pub(super) images: Arc<Images>,
     pub(super) ledger: Arc<Ledger>,
@@ -97,7 +100,6 @@ pub(super) struct Knobs {
     pub(super) ignores_tokens: bool,
     pub(super) pace: Pace,
     pub(super) limits: Limits,
-    pub(super) script: Script,
     pub(super) throttle: Throttle,
     /// What a role demands of whoever takes it, by the name of the role.
     pub(super) external_ids: BTreeMap<String, String>,

@@ -7,7 +7,7 @@
 //! | path | body | what it does |
 //! |---|---|---|
 //! | `people` | | who can sign in, with their groups |
-//! | `mistakes` | `mistake`, `times` | the next ID tokens are wrong: `nonce`, `audience`, `party`, `issuer`, `expired`, `signature`, `unsigned`; GET looks, DELETE clears |
+//! | `faults` | `kind`, `times`, `after` | the next ID tokens are wrong: `nonce`, `audience`, `party`, `issuer`, `expired`, `signature`, `unsigned`; GET looks, DELETE clears |
 //! | `rotate` | | signs with a new key from now on |
 //!
 //! It is slow or down when `POST /faults` says so of the system `identity_provider`.
@@ -16,7 +16,7 @@ mod authorize;
 mod clients;
 mod codes;
 mod end_session;
-mod mistakes;
+mod faults;
 mod page;
 mod people;
 mod request;
@@ -31,12 +31,13 @@ use axum::{Json, Router, middleware};
 use serde_json::{Value, json};
 
 use self::codes::Codes;
-use self::mistakes::Mistakes;
+use self::faults::TokenFault;
 use crate::World;
 use crate::clock::Clock;
-use crate::faults::{self, Gate};
+use crate::faults::{Gate, strike};
 use crate::jwt::SigningKey;
 use crate::ledger::System;
+use crate::script::{self, Plain, Script};
 
 const BASE: &str = "/identity-provider";
 
@@ -46,7 +47,7 @@ pub(crate) struct IdentityProvider {
     clock: Arc<Clock>,
     key: Mutex<SigningKey>,
     codes: Codes,
-    mistakes: Mistakes,
+    faults: Arc<Script<Plain<TokenFault>>>,
 }
 
 type Provider = State<Arc<IdentityProvider>>;
@@ -58,7 +59,7 @@ impl IdentityProvider {
             clock,
             key: Mutex::new(SigningKey::generate()),
             codes: Codes::default(),
-            mistakes: Mistakes::default(),
+            faults: Arc::default(),
         }
     }
 
@@ -75,12 +76,13 @@ pub(crate) fn routes(world: &World) -> Router {
         .route("/authorize", get(authorize::show).post(authorize::choose))
         .route("/token", post(token::issue))
         .route("/end-session", get(end_session::end))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike));
-    let knobs = Router::new()
-        .route("/people", get(people::list))
-        .route("/mistakes", get(mistakes::list).post(mistakes::add).delete(mistakes::clear))
-        .route("/rotate", post(rotate));
-    Router::new().nest(BASE, calls.merge(knobs)).with_state(Arc::clone(&world.identity_provider))
+        .route_layer(middleware::from_fn_with_state(gate, strike));
+    let knobs = Router::new().route("/people", get(people::list)).route("/rotate", post(rotate));
+    let provider = &world.identity_provider;
+    Router::new()
+        .nest(BASE, calls.merge(knobs))
+        .with_state(Arc::clone(provider))
+        .merge(script::routes(&format!("{BASE}/faults"), &provider.faults))
 }
 
 async fn discover(State(provider): Provider) -> Json<Value> {

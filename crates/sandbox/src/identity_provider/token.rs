@@ -72,10 +72,10 @@ impl IdentityProvider {
         claims.extend(about_token.as_object().cloned().unwrap_or_default());
         claims.extend(grant.asked.nonce.clone().map(|nonce| ("nonce".to_owned(), json!(nonce))));
         let mut claims = Value::Object(claims);
-        match self.mistakes.next() {
-            Some(mistake) => {
-                mistake.spoil(&mut claims);
-                mistake.sign(&claims, &self.key())
+        match self.faults.take(|_| true, |about| grant.asked.client_id == about) {
+            Some(fault) => {
+                fault.kind.spoil(&mut claims);
+                fault.kind.sign(&claims, &self.key())
             }
             None => self.key().sign(&claims),
         }

@@ -1,6 +1,7 @@
 //! All builds, of all organisations, and what happens when one of them ends.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -10,9 +11,10 @@ use uuid::Uuid;
 
 use super::admission::Admitted;
 use super::build::{Build, Hold, REGION, Status};
+use super::faults::{BuildFault, BuildFaultKind};
 use super::pace::Pace;
-use super::plans::{Kind, Plans};
 use crate::requester::Complaint;
+use crate::script::Script;
 
 /// What is older counts for nothing and is not listed.
 const REMEMBERED: Duration = Duration::from_hours(14 * 24);
@@ -29,7 +31,7 @@ pub(super) struct Builds {
     pub(super) quota: u32,
     /// Where new images are made in AWS.
     pub(super) region: String,
-    pub(super) plans: Plans,
+    pub(super) faults: Arc<Script<BuildFault>>,
     pub(super) by_id: BTreeMap<Uuid, Build>,
     by_org: HashMap<String, Vec<Uuid>>,
     /// Those that are not over, by their end where that is known.
@@ -43,7 +45,7 @@ impl Default for Builds {
             pace: Pace::default(),
             quota: QUOTA,
             region: REGION.to_owned(),
-            plans: Plans::default(),
+            faults: Arc::default(),
             by_id: BTreeMap::new(),
             by_org: HashMap::new(),
             ending: BTreeSet::new(),
@@ -55,8 +57,9 @@ impl Default for Builds {
 impl Builds {
     /// Everything is as at the beginning, except the builds.
     pub(super) fn reset(&mut self) {
-        let Builds { pace, quota, region, plans, .. } = Builds::default();
-        (self.pace, self.quota, self.region, self.plans) = (pace, quota, region, plans);
+        let Builds { pace, quota, region, .. } = Builds::default();
+        (self.pace, self.quota, self.region) = (pace, quota, region);
+        self.faults.clear(None);
     }
 
     pub(super) fn check_quota(&self, org: &str, now: OffsetDateTime) -> Result<(), Complaint> {
@@ -96,9 +99,9 @@ impl Builds {
             created_at: now,
             region: self.region.clone(),
             pace: self.pace,
-            failure: self.plans.take_failure(&texts),
-            hold: if self.plans.take(Kind::Hold, &texts) { Hold::Held } else { Hold::No },
-            hides_upload: self.plans.take(Kind::NoUpload, &texts),
+            failure: self.faults.failure(&texts),
+            hold: if self.faults.hits(BuildFaultKind::Hold, &texts) { Hold::Held } else { Hold::No },
+            hides_upload: self.faults.hits(BuildFaultKind::NoUpload, &texts),
             is_hidden: false,
             is_forgotten: false,
             admitted,

@@ -7,10 +7,10 @@
 //! | `region` | `region` | where new images are made in AWS |
 //! | `latency` | `latency_ms` | every call waits |
 //! | `errors` | `every`, `status` | every n-th call is not carried out |
-//! | `lose` | `times` | the next POST is carried out, and its answer is lost |
-//! | `fail` | `at`, `error`, `times`, `after`, `about` | the next build fails at the end of a status |
-//! | `hold` | `times`, `after`, `about` | the next build stays building until it is released |
-//! | `no-upload` | `times`, `after`, `about` | the next build does not tell about its upload |
+//! | `faults/lose` | `times`, `after` | the next POST is carried out, and its answer is lost |
+//! | `faults/fail` | `at`, `error`, `times`, `after`, `about` | the next build fails at the end of a status |
+//! | `faults/hold` | `times`, `after`, `about` | the next build stays building until it is released |
+//! | `faults/no_upload` | `times`, `after`, `about` | the next build does not tell about its upload |
 //! | `composes/{id}/release`, `/forget`, `/remember` | | let it go; answer 404 for it; know it again |
 //! | `callbacks` | `url`, `secret` | who is called when a build is over |
 //! | `notify` | `callbacks`, `events`, `delay_ms`, `copies` | what is sent then, how late and how often |
@@ -29,7 +29,6 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::pace::Pace;
-use super::plans::{Kind, PlanBody};
 use super::traffic::Errors;
 use super::{ImageBuilder, by_hand};
 use crate::answer::{JsonBody, Refusal};
@@ -44,10 +43,6 @@ pub(super) fn routes() -> Router<Arc<ImageBuilder>> {
         .route("/image-builder/region", put(set_region).post(set_region))
         .route("/image-builder/latency", put(set_latency).post(set_latency))
         .route("/image-builder/errors", put(set_errors).post(set_errors))
-        .route("/image-builder/lose", post(lose))
-        .route("/image-builder/fail", post(fail))
-        .route("/image-builder/hold", post(hold))
-        .route("/image-builder/no-upload", post(no_upload))
         .route("/image-builder/calls", get(calls).delete(forget_calls))
         .route("/image-builder/composes", get(composes))
         .route("/image-builder/composes/{id}/release", post(release))
@@ -66,7 +61,6 @@ async fn show(State(builder): Builder) -> Json<Value> {
         "pace": builds.pace,
         "quota": builds.quota,
         "region": builds.region,
-        "plans": builds.plans.show(),
         "traffic": traffic,
         "notify": builder.notices.settings(),
     }))
@@ -135,43 +129,6 @@ async fn set_errors(
 ) -> Result<StatusCode, Refusal> {
     builder.traffic.set_errors(body).map_err(Refusal::bad_request)?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LoseBody {
-    #[serde(default = "once")]
-    times: u32,
-}
-
-fn once() -> u32 {
-    1
-}
-
-/// The next POST is carried out, and nobody hears of it.
-async fn lose(State(builder): Builder, JsonBody(body): JsonBody<LoseBody>) -> StatusCode {
-    builder.traffic.lose(body.times);
-    StatusCode::CREATED
-}
-
-async fn fail(State(builder): Builder, JsonBody(body): JsonBody<PlanBody>) -> Result<StatusCode, Refusal> {
-    plan(&builder, Kind::Fail, body)
-}
-
-async fn hold(State(builder): Builder, JsonBody(body): JsonBody<PlanBody>) -> Result<StatusCode, Refusal> {
-    plan(&builder, Kind::Hold, body)
-}
-
-async fn no_upload(
-    State(builder): Builder,
-    JsonBody(body): JsonBody<PlanBody>,
-) -> Result<StatusCode, Refusal> {
-    plan(&builder, Kind::NoUpload, body)
-}
-
-fn plan(builder: &ImageBuilder, kind: Kind, body: PlanBody) -> Result<StatusCode, Refusal> {
-    builder.settled().plans.add(kind, body).map_err(Refusal::bad_request)?;
-    Ok(StatusCode::CREATED)
 }
 
 async fn calls(State(builder): Builder) -> Json<Value> {

@@ -9,10 +9,10 @@ mod builds;
 mod by_hand;
 mod calls;
 mod catalog;
+mod faults;
 mod knobs;
 mod notices;
 mod pace;
-mod plans;
 mod signature;
 mod traffic;
 
@@ -35,9 +35,10 @@ use self::traffic::Traffic;
 use crate::World;
 use crate::aws::Images;
 use crate::clock::Clock;
-use crate::faults::{self, Gate};
+use crate::faults::{Gate, strike};
 use crate::kafka::Kafka;
 use crate::ledger::{Deed, Ledger, System};
+use crate::script;
 use crate::sources::Sources;
 
 const BASE: &str = "/api/image-builder/v1";
@@ -148,7 +149,7 @@ pub(crate) fn routes(world: &World) -> Router {
         .route("/architectures/{distribution}", get(calls::architectures))
         .route("/ready", get(calls::ready))
         .route("/version", get(calls::version))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, strike))
         .route_layer(middleware::from_fn_with_state(Arc::clone(builder), traffic::pass))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX));
     Router::new()
@@ -156,4 +157,5 @@ pub(crate) fn routes(world: &World) -> Router {
         .nest(&format!("{BASE}.0"), calls)
         .merge(knobs::routes())
         .with_state(Arc::clone(builder))
+        .merge(script::routes("/image-builder/faults", &builder.settled().faults))
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ImageBuilder;
+use super::faults::BuildFaultKind;
 use crate::connection::Connection;
 use crate::requester::Complaint;
 
@@ -36,8 +37,6 @@ fn internal() -> u16 {
 struct Rules {
     latency_ms: u64,
     errors: Option<Errors>,
-    /// How many answers to POST are lost after the work is done.
-    lose: u32,
     calls: u64,
     by_route: BTreeMap<String, u64>,
     /// The identity headers of all calls, as they came.
@@ -68,10 +67,6 @@ impl Traffic {
         Ok(())
     }
 
-    pub(super) fn lose(&self, times: u32) {
-        self.rules().lose = times;
-    }
-
     /// The counts stay.
     pub(super) fn reset(&self) {
         let mut rules = self.rules();
@@ -81,7 +76,7 @@ impl Traffic {
 
     pub(super) fn show(&self) -> Value {
         let rules = self.rules();
-        json!({"latency_ms": rules.latency_ms, "errors": rules.errors, "lose": rules.lose})
+        json!({"latency_ms": rules.latency_ms, "errors": rules.errors})
     }
 
     pub(super) fn counts(&self) -> Value {
@@ -108,13 +103,6 @@ impl Traffic {
         (Duration::from_millis(rules.latency_ms), status)
     }
 
-    fn is_lost(&self, method: &Method) -> bool {
-        let mut rules = self.rules();
-        let is_lost = *method == Method::POST && rules.lose > 0;
-        rules.lose -= u32::from(is_lost);
-        is_lost
-    }
-
     fn rules(&self) -> MutexGuard<'_, Rules> {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +127,7 @@ pub(super) async fn pass(
         return Complaint::new(status, "an error that was asked for").into_response();
     }
     let response = next.run(request).await;
-    if builder.traffic.is_lost(&method) {
+    if method == Method::POST && builder.settled().faults.hits(BuildFaultKind::Lose, &[]) {
         connection.cut();
     }
     response

@@ -4,9 +4,9 @@
 
 mod connections;
 mod documents;
+mod faults;
 mod functions;
 mod machines;
-mod mischief;
 mod oned;
 mod oneflow;
 mod pace;
@@ -35,6 +35,7 @@ use crate::connection::CuttingListener;
 use crate::faults::Faults;
 use crate::ledger::Ledger;
 use crate::loopback::Network;
+use crate::script;
 
 #[derive(Debug, Clone)]
 pub(crate) struct OpenNebula {
@@ -60,7 +61,7 @@ impl OpenNebula {
     /// What people script and look at, on the port of the sandbox itself.
     pub(crate) fn routes(&self) -> Router {
         Router::new()
-            .merge(mischief::routes(Arc::clone(&self.nebula.mischief)))
+            .merge(script::routes("/opennebula/faults", &self.nebula.faults))
             .merge(pace::routes(Arc::clone(&self.nebula)))
             .merge(release::routes(Arc::clone(&self.nebula)))
             .merge(connections::routes(Arc::clone(&self.connections)))

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use time::OffsetDateTime;
 
 use super::documents::{Documents, SERVICE, SERVICE_TEMPLATE};
+use super::faults::{NebulaFault, NebulaFaults};
 use super::machines::{Birth, Fate, Machine, Machines, Resize};
-use super::mischief::{Mischief, MischiefScript};
 use super::pace::Pace;
 use super::refusal::{INTERNAL, Refusal};
 use super::release::Release;
@@ -28,14 +28,14 @@ const VM: Deed = Deed { system: System::Oned, kind: "vm" };
 #[derive(Debug)]
 pub(crate) struct Nebula {
     clock: Arc<Clock>,
-    pub(crate) mischief: Arc<MischiefScript>,
+    pub(crate) faults: Arc<NebulaFaults>,
     estate: Mutex<Estate>,
 }
 
 impl Nebula {
     /// Machines get their addresses from the network.
     pub(super) fn new(clock: Arc<Clock>, ledger: Arc<Ledger>, network: Arc<Network>) -> Self {
-        let mischief = Arc::<MischiefScript>::default();
+        let faults = Arc::<NebulaFaults>::default();
         let estate = Estate {
             users: Users::new(),
             documents: Documents::default(),
@@ -44,10 +44,10 @@ impl Nebula {
             pace: Pace::default(),
             release: Release::default(),
             requests: 0,
-            mischief: Arc::clone(&mischief),
+            faults: Arc::clone(&faults),
             ledger,
         };
-        Nebula { clock, mischief, estate: Mutex::new(estate) }
+        Nebula { clock, faults, estate: Mutex::new(estate) }
     }
 
     pub(crate) fn now(&self) -> OffsetDateTime {
@@ -74,7 +74,7 @@ pub(crate) struct Estate {
     pub(crate) release: Release,
     /// How many calls oned has had.
     pub(super) requests: i32,
-    pub(super) mischief: Arc<MischiefScript>,
+    pub(super) faults: Arc<NebulaFaults>,
     ledger: Arc<Ledger>,
 }
 
@@ -132,9 +132,9 @@ impl Estate {
             template: vm_template.template.clone(),
             template_id: vm_template.id,
             extra,
-            never_runs: self.mischief.take(Mischief::NeverRuns, name),
-            boot_fails: vm_template.boot_fails || self.mischief.take(Mischief::BootFails, name),
-            has_onegate: !self.mischief.take(Mischief::NoOnegate, name),
+            never_runs: self.faults.hits(NebulaFault::NeverRuns, name),
+            boot_fails: vm_template.boot_fails || self.faults.hits(NebulaFault::BootFails, name),
+            has_onegate: !self.faults.hits(NebulaFault::NoOnegate, name),
             release: self.release,
         };
         let id = self.machines.bear(birth, &self.pace, at)?;
@@ -185,7 +185,7 @@ impl Estate {
         template: &Template,
         at: OffsetDateTime,
     ) -> Result<(), Refusal> {
-        let script = |name: &str| scripted(&self.mischief, name);
+        let script = |name: &str| scripted(&self.faults, name);
         self.machines.resize(caller, id, template, script, &self.pace, at)
     }
 
@@ -208,7 +208,7 @@ impl Estate {
         operation: i32,
         at: OffsetDateTime,
     ) -> Result<(), Refusal> {
-        let fails = |name: &str| self.mischief.take(Mischief::BootFails, name);
+        let fails = |name: &str| self.faults.hits(NebulaFault::BootFails, name);
         let fate = |name: &str| if fails(name) { Fate::FailsToBoot } else { Fate::Runs };
         self.machines.recover(caller, id, operation, fate, &self.pace, at)?;
         self.settle(at);
@@ -216,11 +216,11 @@ impl Estate {
     }
 }
 
-fn scripted(mischief: &MischiefScript, name: &str) -> Resize {
-    if mischief.take(Mischief::ResizeRefusedQuota, name) {
+fn scripted(faults: &NebulaFaults, name: &str) -> Resize {
+    if faults.hits(NebulaFault::ResizeRefusedQuota, name) {
         return Resize::OverQuota;
     }
-    if mischief.take(Mischief::ResizeDoesNothing, name) { Resize::DoesNothing } else { Resize::Honest }
+    if faults.hits(NebulaFault::ResizeDoesNothing, name) { Resize::DoesNothing } else { Resize::Honest }
 }
 
 fn is_of_oneflow(kind: i32) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::failures::{Call, Subject};
+use super::faults::{Call, Subject};
 use super::operation::OperationKind;
 use super::runtimes::Runtime;
 use super::{Provisioner, RUNTIME, admission};
@@ -46,7 +46,7 @@ impl Provisioner {
             tenant: Some(caller.tenant.clone()),
             sub_account: caller.sub_account.clone(),
         };
-        let failure = runtimes.failures.next_for(Call::Provision, &subject)?;
+        let failure = runtimes.faults.next_for(Call::Provision, &subject)?;
         let kind = match config["kymaConfig"] {
             Value::Null => OperationKind::ProvisionNoInstall,
             _ => OperationKind::Provision,
@@ -68,7 +68,7 @@ impl Provisioner {
             _ => OperationKind::Deprovision,
         };
         let subject = runtime.subject.clone();
-        let failure = runtimes.failures.next_for(Call::Deprovision, &subject)?;
+        let failure = runtimes.faults.next_for(Call::Deprovision, &subject)?;
         let operation = runtimes.start(id, kind, failure, self.clock.now())?;
         Ok(json!(operation.id))
     }
@@ -114,7 +114,7 @@ impl Provisioner {
             return Err(Refused::bad_request(format!("the runtime {id} was not provisioned")));
         }
         let subject = runtime.subject.clone();
-        let failure = runtimes.failures.next_for(call, &subject)?;
+        let failure = runtimes.faults.next_for(call, &subject)?;
         runtimes.change(id, change);
         Ok(runtimes.start(id, kind, failure, self.clock.now())?.started())
     }
@@ -134,18 +134,18 @@ impl Provisioner {
     }
 
     fn operation_status(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
-        let mut runtimes = self.settled();
+        let runtimes = self.settled();
         let (operation, runtime) = runtimes.operation(id, caller)?;
         let status = operation.at(self.clock.now());
         let subject = runtime.subject.clone();
-        runtimes.failures.next_for(Call::Status, &subject)?;
+        runtimes.faults.next_for(Call::Status, &subject)?;
         Ok(status)
     }
 
     fn runtime_status(&self, id: &str, caller: &Caller) -> Result<Value, Refused> {
-        let mut runtimes = self.settled();
+        let runtimes = self.settled();
         let subject = runtimes.owned(id, caller)?.subject.clone();
-        runtimes.failures.next_for(Call::Status, &subject)?;
+        runtimes.faults.next_for(Call::Status, &subject)?;
         let runtime = runtimes.owned(id, caller)?;
         let input = runtime.input();
         let connection = if runtime.is_provisioned { "Connected" } else { "Pending" };

@@ -5,7 +5,7 @@
 mod admission;
 mod calls;
 mod dialect;
-mod failures;
+mod faults;
 mod inspect;
 mod operation;
 mod runtimes;
@@ -16,22 +16,22 @@ use async_graphql::dynamic::Schema;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post, put};
 use axum::{Json, Router, middleware};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::dialect::Dialect;
-use self::failures::Failure;
 use self::runtimes::{Runtime, Runtimes, Script, Witness};
 use crate::World;
 use crate::answer::{JsonBody, Refusal};
 use crate::clock::Clock;
 use crate::cluster::Clusters;
 use crate::director::{Condition, Director};
-use crate::faults::{self, Gate};
+use crate::faults::{Gate, strike};
 use crate::graphql::{self, Caller, GRAPHQL_BYTES_MAX, Root};
 use crate::ledger::{Deed, Ledger, System};
+use crate::script;
 
 const RUNTIME: Deed = Deed { system: System::Provisioner, kind: "runtime" };
 const SCRIPT_MS_MAX: u64 = 7 * 24 * 3600 * 1000;
@@ -97,16 +97,15 @@ pub(crate) fn routes(world: &World) -> Router {
     let calls = Router::new()
         .route("/provisioner/graphql", post(call))
         .route("/provisioner/healthz", get(|| async { Json(json!({"status": "ok"})) }))
-        .route_layer(middleware::from_fn_with_state(gate, faults::strike))
+        .route_layer(middleware::from_fn_with_state(gate, strike))
         .layer(DefaultBodyLimit::max(GRAPHQL_BYTES_MAX))
         .with_state(server);
     let control = Router::new()
         .route("/provisioner/script", put(set_script).get(show_script))
-        .route("/provisioner/failures", post(add_failure).get(list_failures).delete(clear_failures))
         .route("/provisioner/runtimes", get(inspect::list))
         .route("/provisioner/runtimes/{id}", get(inspect::show))
         .with_state(Arc::clone(&world.provisioner));
-    calls.merge(control)
+    calls.merge(control).merge(script::routes("/provisioner/faults", &world.provisioner.settled().faults))
 }
 
 /// The calls, in the dialect that the script names.
@@ -135,21 +134,4 @@ async fn set_script(
 
 async fn show_script(State(provisioner): State<Arc<Provisioner>>) -> Json<Script> {
     Json(provisioner.settled().script.clone())
-}
-
-async fn add_failure(
-    State(provisioner): State<Arc<Provisioner>>,
-    JsonBody(failure): JsonBody<Failure>,
-) -> Result<Response, Refusal> {
-    provisioner.settled().failures.add(failure).map_err(Refusal::bad_request)?;
-    Ok(StatusCode::CREATED.into_response())
-}
-
-async fn list_failures(State(provisioner): State<Arc<Provisioner>>) -> Json<Value> {
-    Json(json!({"failures": provisioner.settled().failures.all()}))
-}
-
-async fn clear_failures(State(provisioner): State<Arc<Provisioner>>) -> StatusCode {
-    provisioner.settled().failures.clear();
-    StatusCode::NO_CONTENT
 }

@@ -1,6 +1,7 @@
 //! The runtimes that the provisioner knows, their operations, and what happens when one of those ends.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::dialect::Dialect;
-use super::failures::{Failures, Subject};
+use super::faults::{RuntimeFaults, Subject};
 use super::operation::{LastError, Operation, OperationKind};
 use crate::graphql::{Caller, Refused};
 
@@ -75,7 +76,7 @@ impl Runtime {
 #[derive(Debug, Default)]
 pub(super) struct Runtimes {
     pub(super) script: Script,
-    pub(super) failures: Failures,
+    pub(super) faults: Arc<RuntimeFaults>,
     /// Ids grow with time, so this is the order in which they came.
     pub(super) by_id: BTreeMap<String, Runtime>,
     pub(super) operations: BTreeMap<String, Operation>,

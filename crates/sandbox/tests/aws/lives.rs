@@ -101,7 +101,7 @@ async fn an_instance_can_die_in_place_of_running() {
     let caller = Caller::slow().await;
     let somebody = caller.somebody().await;
     let why = json!({"code": "Client.VolumeLimitExceeded", "message": "no disks left", "after": 1});
-    caller.knob(Method::POST, "die", why).await;
+    caller.knob(Method::POST, "faults/die", why).await;
     let ids = somebody.launched(&[("MinCount", "3"), ("MaxCount", "3")]).await;
     caller.advance(60_000).await;
     assert_eq!(somebody.state(&ids[0]).await, "running");
@@ -117,9 +117,9 @@ async fn an_instance_can_die_in_place_of_running() {
 async fn an_instance_can_stay_without_an_address() {
     let caller = Caller::slow().await;
     let somebody = caller.somebody().await;
-    caller.knob(Method::POST, "no_address", json!({"times": 0})).await;
+    caller.knob(Method::POST, "faults/no_address", json!({"times": 0})).await;
     let ids = somebody.launched(&[]).await;
-    caller.knob(Method::DELETE, "no_address", json!({})).await;
+    caller.knob(Method::DELETE, "faults/no_address", json!({})).await;
     let others = somebody.launched(&[]).await;
     caller.advance(24 * 3_600_000).await;
     let somebody = caller.somebody().await;

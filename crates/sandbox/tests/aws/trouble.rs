@@ -11,7 +11,7 @@ async fn the_next_calls_of_an_action_fail_with_a_code() {
     let caller = Caller::new().await;
     let somebody = caller.somebody().await;
     let fail = json!({"action": "RunInstances", "code": "InternalError", "times": 2});
-    caller.knob(Method::POST, "fail", fail).await;
+    caller.knob(Method::POST, "faults/fail", fail).await;
     // A rehearsal is not what was meant.
     assert_eq!(somebody.run(&[("DryRun", "true")]).await.code(), (412, "DryRunOperation".into()));
     for _ in 0..2 {
@@ -21,12 +21,12 @@ async fn the_next_calls_of_an_action_fail_with_a_code() {
     somebody.run(&[("ClientToken", "t")]).await.done();
     let fail =
         json!({"action": "RunInstances", "code": "UnauthorizedOperation", "dry_run": true, "times": 0});
-    caller.knob(Method::POST, "fail", fail).await;
+    caller.knob(Method::POST, "faults/fail", fail).await;
     somebody.run(&[]).await.done();
     assert_eq!(somebody.run(&[("DryRun", "true")]).await.code(), (403, "UnauthorizedOperation".into()));
-    assert_eq!(caller.get("/aws/fail").await["mischief"][0]["hits"], 1);
+    assert_eq!(caller.get("/aws/faults/fail").await["faults"][0]["hits"], 1);
     let odd = json!({"action": "LaunchRockets", "code": "X"});
-    assert_eq!(caller.send(Method::POST, "/aws/fail", odd).await, StatusCode::BAD_REQUEST);
+    assert_eq!(caller.send(Method::POST, "/aws/faults/fail", odd).await, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]
@@ -36,7 +36,7 @@ async fn a_failure_can_be_for_one_account_only() {
         "action": "DescribeImages", "code": "RequestLimitExceeded", "message": "not <now>",
         "account": ACCOUNT, "region": REGION, "times": 0,
     });
-    caller.knob(Method::POST, "fail", fail).await;
+    caller.knob(Method::POST, "faults/fail", fail).await;
     caller.role(OTHER, "launcher").await.call("DescribeImages", &[]).await.done();
     let answer = caller.somebody().await.call("DescribeImages", &[]).await;
     assert_eq!(answer.code(), (503, "RequestLimitExceeded".into()));
@@ -65,7 +65,7 @@ async fn every_so_many_calls_one_is_throttled() {
 async fn an_answer_gets_lost_after_the_call_was_carried_out() {
     let caller = Caller::new().await;
     let somebody = caller.somebody().await;
-    caller.knob(Method::POST, "lose", json!({"action": "RunInstances"})).await;
+    caller.knob(Method::POST, "faults/lose", json!({"action": "RunInstances"})).await;
     let order = [("ClientToken", "t"), ("ImageId", crate::caller::AMI), ("InstanceType", "t3.micro")];
     let order = [&order[..], &[("MinCount", "1"), ("MaxCount", "1")]].concat();
     // What is refused was not carried out, so its answer arrives.
@@ -147,8 +147,8 @@ async fn a_reset_sets_all_knobs_back_and_leaves_what_was_made() {
     caller.knob(Method::PUT, "throttle", json!({"every": 1})).await;
     caller.knob(Method::PUT, "pages", json!({"items": 1})).await;
     caller.knob(Method::PUT, "external_ids", json!({role: "x"})).await;
-    caller.knob(Method::POST, "fail", json!({"action": "AssumeRole", "code": "X", "times": 0})).await;
-    caller.knob(Method::POST, "die", json!({"times": 0})).await;
+    caller.knob(Method::POST, "faults/fail", json!({"action": "AssumeRole", "code": "X", "times": 0})).await;
+    caller.knob(Method::POST, "faults/die", json!({"times": 0})).await;
     caller.knob(Method::POST, "reset", json!({})).await;
     assert_eq!(caller.get("/aws/pace").await, pace);
     assert_eq!(caller.get("/aws/calls").await["counts"], json!({}));

@@ -40,7 +40,7 @@ impl Caller {
     }
 
     pub(crate) async fn fail(&self, failure: Value) {
-        assert_eq!(self.send(Method::POST, "/provisioner/failures", failure).await, StatusCode::CREATED);
+        assert_eq!(self.send(Method::POST, "/provisioner/faults", failure).await, StatusCode::CREATED);
     }
 
     /// Turns the clock of the far sides.

@@ -196,11 +196,11 @@ async fn a_code_is_good_once_for_a_minute_and_for_whoever_asked() {
 #[tokio::test]
 async fn tokens_are_wrong_in_the_way_that_was_asked_for() {
     let place = Place::new().await;
-    let mistakes = format!("{BASE}/mistakes");
+    let faults = format!("{BASE}/faults");
     for (mistake, claim) in
         [("nonce", "nonce"), ("audience", "aud"), ("party", "azp"), ("issuer", "iss"), ("expired", "exp")]
     {
-        let added = place.caller.send(Method::POST, &mistakes, json!({"mistake": mistake})).await;
+        let added = place.caller.send(Method::POST, &faults, json!({"kind": mistake})).await;
         assert_eq!(added, StatusCode::CREATED, "{mistake}");
         let wrong = place.claims(&place.id_token("ann").await).await.unwrap();
         let right = place.claims(&place.id_token("ann").await).await.unwrap();
@@ -208,15 +208,15 @@ async fn tokens_are_wrong_in_the_way_that_was_asked_for() {
         assert_eq!(wrong["sub"], right["sub"], "{mistake}");
     }
     for mistake in ["signature", "unsigned"] {
-        place.caller.send(Method::POST, &mistakes, json!({"mistake": mistake})).await;
+        place.caller.send(Method::POST, &faults, json!({"kind": mistake})).await;
         assert_eq!(place.claims(&place.id_token("ann").await).await, None, "{mistake}");
     }
-    place.caller.send(Method::POST, &mistakes, json!({"mistake": "nonce", "times": 0})).await;
-    assert_eq!(place.caller.get(&mistakes).await["mistakes"].as_array().unwrap().len(), 1);
-    assert_eq!(place.caller.send(Method::DELETE, &mistakes, json!(null)).await, StatusCode::NO_CONTENT);
+    place.caller.send(Method::POST, &faults, json!({"kind": "nonce", "times": 0})).await;
+    assert_eq!(place.caller.get(&faults).await["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(place.caller.send(Method::DELETE, &faults, json!(null)).await, StatusCode::NO_CONTENT);
     let token = place.id_token("ann").await;
     assert_eq!(place.claims(&token).await.unwrap()["nonce"], "the nonce");
-    let refused = place.caller.send(Method::POST, &mistakes, json!({"mistake": "spelling"})).await;
+    let refused = place.caller.send(Method::POST, &faults, json!({"kind": "spelling"})).await;
     assert_eq!(refused, StatusCode::BAD_REQUEST);
     place.caller.send(Method::POST, &format!("{BASE}/rotate"), json!(null)).await;
     assert_eq!(place.claims(&token).await, None, "its key is gone");

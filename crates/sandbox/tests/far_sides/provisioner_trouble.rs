@@ -195,9 +195,9 @@ async fn scripted_errors_refuse_the_call_until_they_are_spent_or_cleared() {
     for code in [502, 403, 403] {
         assert_eq!(caller.error(PROVISION, config.clone()).await, ("a scripted failure".into(), json!(code)));
     }
-    assert_eq!(caller.get("/provisioner/failures").await["failures"][0]["hits"], 2);
+    assert_eq!(caller.get("/provisioner/faults").await["faults"][0]["hits"], 2);
     assert_eq!(caller.ledger().await, []);
-    caller.send(Method::DELETE, "/provisioner/failures", json!(null)).await;
+    caller.send(Method::DELETE, "/provisioner/faults", json!(null)).await;
     let answer = caller.result(PROVISION, config).await;
     caller.fail(json!({"operation": "Status", "kind": "error", "error_code": 501})).await;
     assert_eq!(caller.error(STATUS, json!({"id": answer["id"]})).await.1, 501);
@@ -210,16 +210,16 @@ async fn nonsense_in_scripts_is_refused() {
     let cases = [
         (Method::PUT, "/provisioner/script", json!({"provision_s": 1})),
         (Method::PUT, "/provisioner/script", json!({"provision_ms": 8 * 24 * 3600 * 1000})),
-        (Method::POST, "/provisioner/failures", json!({"operation": "Explode", "kind": "error"})),
-        (Method::POST, "/provisioner/failures", json!({"operation": "Status", "kind": "operation"})),
+        (Method::POST, "/provisioner/faults", json!({"operation": "Explode", "kind": "error"})),
+        (Method::POST, "/provisioner/faults", json!({"operation": "Status", "kind": "operation"})),
         (
             Method::POST,
-            "/provisioner/failures",
+            "/provisioner/faults",
             json!({"operation": "Upgrade", "kind": "error", "error_code": 1}),
         ),
         (
             Method::POST,
-            "/provisioner/failures",
+            "/provisioner/faults",
             json!({"operation": "Upgrade", "kind": "error", "match": {"x": "y"}}),
         ),
         (Method::POST, "/clock", json!({"advance_ms": -1})),
@@ -229,7 +229,7 @@ async fn nonsense_in_scripts_is_refused() {
     }
     let script = json!({"provision_ms": 0, "deprovision_ms": 0, "upgrade_ms": 0, "dialect": "2022"});
     assert_eq!(caller.get("/provisioner/script").await, script);
-    assert_eq!(caller.get("/provisioner/failures").await, json!({"failures": []}));
+    assert_eq!(caller.get("/provisioner/faults").await, json!({"faults": []}));
 }
 
 #[tokio::test]

@@ -163,7 +163,7 @@ async fn the_rest_of_the_api_answers_on_both_paths() {
 async fn a_finished_image_is_known_in_the_cloud_to_those_it_is_shared_with() {
     let caller = Caller::in_a_hurry().await;
     caller.turn("/image-builder/region", json!({"region": "eu-west-1"}), StatusCode::NO_CONTENT).await;
-    caller.turn("/image-builder/fail", json!({"at": "registering"}), StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/fail", json!({"at": "registering"}), StatusCode::CREATED).await;
     let mut request = request();
     request["image_requests"][0]["architecture"] = json!("aarch64");
     let options = json!({"share_with_accounts": ["210987654321"], "share_with_sources": ["1"]});

@@ -9,7 +9,7 @@ use crate::caller::{Caller, complaint, request};
 async fn a_build_fails_where_it_was_asked_to_with_nested_errors() {
     let caller = Caller::in_a_hurry().await;
     for (at, innermost) in [("building", "/details/0/details/0/reason"), ("uploading", "/details/0/reason")] {
-        caller.turn("/image-builder/fail", json!({"at": at}), StatusCode::CREATED).await;
+        caller.turn("/image-builder/faults/fail", json!({"at": at}), StatusCode::CREATED).await;
         let id = caller.submit(&request()).await;
         let status = caller.status(&id).await;
         assert_eq!(
@@ -20,7 +20,7 @@ async fn a_build_fails_where_it_was_asked_to_with_nested_errors() {
     }
     let error = json!({"id": 7, "reason": "my own"});
     let plan = json!({"at": "pending", "about": "web", "error": error});
-    caller.turn("/image-builder/fail", plan, StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/fail", plan, StatusCode::CREATED).await;
     let mut other = request();
     other["image_name"] = json!("db");
     let spared = caller.submit(&other).await;
@@ -34,7 +34,7 @@ async fn a_build_fails_where_it_was_asked_to_with_nested_errors() {
 #[tokio::test]
 async fn a_held_build_stays_building_until_it_is_released() {
     let caller = Caller::in_a_hurry().await;
-    caller.turn("/image-builder/hold", json!({}), StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/hold", json!({}), StatusCode::CREATED).await;
     let id = caller.submit(&request()).await;
     caller.advance(10 * 24 * 3600 * 1000).await;
     assert_eq!(caller.status(&id).await["status"], "building");
@@ -47,7 +47,7 @@ async fn a_held_build_stays_building_until_it_is_released() {
 #[tokio::test]
 async fn a_lost_answer_leaves_a_build_behind() {
     let caller = Caller::in_a_hurry().await;
-    caller.turn("/image-builder/lose", json!({}), StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/lose", json!({}), StatusCode::CREATED).await;
     caller.builder(Method::POST, "/compose").json(&request()).send().await.unwrap_err();
     assert_eq!(caller.look("/image-builder/composes").await["composes"].as_array().unwrap().len(), 1);
     caller.submit(&request()).await;
@@ -75,7 +75,7 @@ async fn every_nth_call_fails_and_is_not_carried_out() {
 #[tokio::test]
 async fn a_build_can_be_forgotten_and_can_keep_its_upload_to_itself() {
     let caller = Caller::in_a_hurry().await;
-    caller.turn("/image-builder/no-upload", json!({}), StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/no_upload", json!({}), StatusCode::CREATED).await;
     let id = caller.submit(&request()).await;
     let status = caller.status(&id).await;
     assert_eq!((&status["status"], status.get("upload_status")), (&json!("success"), None));
@@ -112,8 +112,8 @@ async fn nonsense_is_refused() {
         ("/image-builder/pace", json!({"building_ms": 86_400_001})),
         ("/image-builder/errors", json!({"every": 1, "status": 200})),
         ("/image-builder/latency", json!({"latency_ms": 60_001})),
-        ("/image-builder/fail", json!({"at": "success"})),
-        ("/image-builder/hold", json!({"at": "building"})),
+        ("/image-builder/faults/fail", json!({"at": "success"})),
+        ("/image-builder/faults/hold", json!({"at": "building"})),
         ("/image-builder/callbacks", json!({"url": "ftp://x"})),
         ("/image-builder/notify", json!({"copies": 101})),
     ] {

@@ -43,7 +43,7 @@ async fn whoever_registered_is_called_when_a_build_is_over() {
     let all = letters(&caller, 1).await;
     assert_eq!(all[0]["body"], json!({"compose_id": id, "status": "success"}));
     assert!(is_signed(&all[0], SECRET) && !is_signed(&all[0], "other"), "{all:?}");
-    caller.turn("/image-builder/fail", json!({}), StatusCode::CREATED).await;
+    caller.turn("/image-builder/faults/fail", json!({}), StatusCode::CREATED).await;
     let id = caller.submit(&request()).await;
     assert_eq!(letters(&caller, 2).await[1]["body"], json!({"compose_id": id, "status": "failure"}));
 }

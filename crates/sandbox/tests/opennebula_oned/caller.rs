@@ -71,7 +71,7 @@ impl Caller {
     }
 
     pub(crate) async fn mischief(&self, mischief: Value) {
-        let sent = self.send(Method::POST, "/opennebula/mischief", mischief).await;
+        let sent = self.send(Method::POST, "/opennebula/faults", mischief).await;
         assert_eq!(sent, StatusCode::CREATED);
     }
 

@@ -36,15 +36,15 @@ async fn an_election_stops_calls_for_a_while() {
         assert_eq!(refused, (why.into(), 8192));
     }
     caller.allocate(COGNIT, "BODY=1", 1337).await.unwrap();
-    assert_eq!(caller.get("/opennebula/mischief").await["mischief"], json!([]));
+    assert_eq!(caller.get("/opennebula/faults").await["faults"], json!([]));
 }
 
 #[tokio::test]
 async fn nonsense_in_scripts_is_refused() {
     let caller = Caller::new().await;
     for (path, script) in [
-        ("/opennebula/mischief", json!({"kind": "flood"})),
-        ("/opennebula/mischief", json!({"kind": "election", "colour": 1})),
+        ("/opennebula/faults", json!({"kind": "flood"})),
+        ("/opennebula/faults", json!({"kind": "election", "colour": 1})),
         ("/opennebula/pace", json!({"boot_ms": -1})),
         ("/opennebula/pace", json!({"boot_ms": 100_000_000})),
         ("/opennebula/pace", json!({"coffee_ms": 1})),
@@ -53,9 +53,9 @@ async fn nonsense_in_scripts_is_refused() {
         assert_eq!(sent, StatusCode::BAD_REQUEST, "{script}");
     }
     caller.mischief(json!({"kind": "no_nodes", "times": 0})).await;
-    let cleared = caller.send(Method::DELETE, "/opennebula/mischief", json!({})).await;
+    let cleared = caller.send(Method::DELETE, "/opennebula/faults", json!({})).await;
     assert_eq!(cleared, StatusCode::NO_CONTENT);
-    assert_eq!(caller.get("/opennebula/mischief").await["mischief"], json!([]));
+    assert_eq!(caller.get("/opennebula/faults").await["faults"], json!([]));
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ impl Caller {
     }
 
     pub(crate) async fn mischief(&self, kind: &str) {
-        self.control(Method::POST, "/opennebula/mischief", json!({"kind": kind})).await;
+        self.control(Method::POST, "/opennebula/faults", json!({"kind": kind})).await;
     }
 
     /// What stands in the world, such as `oned/vm 3`.

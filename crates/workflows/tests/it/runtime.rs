@@ -136,7 +136,7 @@ async fn a_refusal_fails_at_once_and_a_temporary_error_does_not() {
         let trial = on_trial().await;
         let failure =
             json!({"match": {}, "operation": "Provision", "times": 1, "kind": "error", "error_code": code});
-        trial.world.post("/provisioner/failures", &failure).await;
+        trial.world.post("/provisioner/faults", &failure).await;
         let house = trial.house().await;
         let (_, ended) = provisioned(&trial, &house).await;
         assert_eq!(ended.shown.summary.phase, phase, "{code} {:?}", ended.memory.last_error);
@@ -149,7 +149,7 @@ async fn a_refusal_fails_at_once_and_a_temporary_error_does_not() {
 async fn a_cluster_that_fails_says_why_and_can_be_removed() {
     let trial = on_trial().await;
     let failure = json!({"match": {}, "operation": "Provision", "times": 1, "kind": "operation"});
-    trial.world.post("/provisioner/failures", &failure).await;
+    trial.world.post("/provisioner/faults", &failure).await;
     let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock));
     let builder =
         builder.workflow(provision::plan(&trial.drivers)).workflow(deprovision::plan(&trial.drivers));

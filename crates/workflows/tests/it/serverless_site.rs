@@ -73,7 +73,7 @@ impl Site {
     }
 
     pub(crate) async fn mischief(&self, mischief: &Value) {
-        self.world.post("/opennebula/mischief", mischief).await;
+        self.world.post("/opennebula/faults", mischief).await;
     }
 
     pub(crate) async fn begin(

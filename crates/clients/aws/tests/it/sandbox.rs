@@ -132,7 +132,7 @@ async fn what_was_made_behind_a_lost_answer_is_found_again() {
     let house = House::new().await;
     let account = role();
     let place = place(&account);
-    house.post("/aws/lose", json!({ "action": "RunInstances" })).await;
+    house.post("/aws/faults/lose", json!({ "action": "RunInstances" })).await;
     let error = house.aws.create(&place, &order("mark"), "token").await.unwrap_err();
     assert!(error.is(Category::Network) && error.may_have_happened(), "{error}");
     let found = house.aws.find(&place, "mark").await.unwrap();

@@ -23,7 +23,7 @@ async fn a_lost_answer_is_found_by_the_mark_in_the_description() {
     let house = House::new().await;
     house.builder.submit(&who(), &request("launch 1")).await.unwrap();
     let before = now(&house).await.minus(Duration::from_mins(1));
-    house.post("/image-builder/lose", &json!({})).await;
+    house.post("/image-builder/faults/lose", &json!({})).await;
     let error = house.builder.submit(&who(), &request("launch 2")).await.unwrap_err();
     assert!(error.may_have_happened() && error.may_heal(), "{error:?}");
     let listed = house.builder.list(&who(), before).await.unwrap();

@@ -55,8 +55,8 @@ async fn others_do_not_see_it() {
 #[tokio::test]
 async fn a_failed_build_says_what_went_wrong_at_the_bottom() {
     let house = House::new().await;
-    house.post("/image-builder/fail", &json!({"at": "building"})).await;
-    house.post("/image-builder/fail", &json!({"at": "registering"})).await;
+    house.post("/image-builder/faults/fail", &json!({"at": "building"})).await;
+    house.post("/image-builder/faults/fail", &json!({"at": "registering"})).await;
     let expected = [
         "making the manifest failed: depsolving failed: no package matches no-such-package",
         "one of the targets failed: the image could not be uploaded: access denied",
@@ -71,7 +71,7 @@ async fn a_failed_build_says_what_went_wrong_at_the_bottom() {
 #[tokio::test]
 async fn a_build_may_keep_its_upload_to_itself() {
     let house = House::new().await;
-    house.post("/image-builder/no-upload", &json!({})).await;
+    house.post("/image-builder/faults/no_upload", &json!({})).await;
     let id = house.builder.submit(&who(), &request("launch 1")).await.unwrap();
     let compose = house.builder.status(&who(), id).await.unwrap();
     assert_eq!((compose.status, compose.upload), (BuildStatus::Success, None));

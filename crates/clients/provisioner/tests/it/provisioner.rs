@@ -91,7 +91,7 @@ async fn a_failed_operation_says_why() {
     let house = House::new().await;
     let failure = json!({"match": {"instance_id": "i-1"}, "operation": "Provision", "kind": "operation",
         "message": "no quota", "reason": "ERR_INFRA_QUOTA_EXCEEDED", "component": "gardener"});
-    house.post("/provisioner/failures", &failure).await;
+    house.post("/provisioner/faults", &failure).await;
     let started = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap();
     let ended = house.provisioner.operation_status(CALLER, &started.id).await.unwrap();
     assert_eq!((ended.operation, ended.state), (OperationType::Provision, OperationState::Failed));
@@ -107,7 +107,7 @@ async fn errors_are_sorted_by_their_code() {
     let house = House::new().await;
     for (code, is_final) in [(400, true), (403, true), (500, false), (501, false), (502, false)] {
         let failure = json!({"operation": "Provision", "kind": "error", "error_code": code});
-        house.post("/provisioner/failures", &failure).await;
+        house.post("/provisioner/faults", &failure).await;
         let error = house.provisioner.provision_runtime(CALLER, &runtime("i-1")).await.unwrap_err();
         assert_eq!(error.is_final(), is_final, "{code}: {error:?}");
         assert!(error.to_string().ends_with(": a scripted failure"), "{error}");

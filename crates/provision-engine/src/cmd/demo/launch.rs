@@ -69,7 +69,7 @@ impl Play<'_> {
             "action": "RunInstances", "code": "VcpuLimitExceeded",
             "message": "the account may have no more virtual CPUs in this region",
         });
-        self.turn("aws/fail", &limit).await?;
+        self.turn("aws/faults/fail", &limit).await?;
         let id = self.launch(ICARUS, &json!({"id": PUBLIC_IMAGE}), KEY_OF_ICARUS, Ending::Undone).await?;
         let launch = self.shown(&id).await?;
         let hint = launch.error["hint"].as_str().context("a launch that failed does not say what to do")?;

@@ -158,7 +158,7 @@ fn an_account_that_lacks_a_permission_is_found() {
     let stage = Stage::open();
     let denied =
         json!({"action": "RunInstances", "code": "UnauthorizedOperation", "dry_run": true, "times": 0});
-    stage.turn("aws/fail", &denied);
+    stage.turn("aws/faults/fail", &denied);
     let checked = stage.expect(2, &["sources", "status", "sandbox"]);
     assert!(checked.out.contains("missing") && checked.out.contains("ec2:RunInstances"), "{checked:?}");
     assert_eq!(

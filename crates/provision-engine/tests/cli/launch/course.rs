@@ -37,7 +37,7 @@ fn parameters_that_come_later_make_a_launch_of_a_build() {
 #[test]
 fn a_launch_that_fails_is_a_failure_for_the_shell_and_can_be_retried() {
     let stage = Stage::open();
-    stage.turn("image-builder/fail", &json!({"at": "building", "times": 1}));
+    stage.turn("image-builder/faults/fail", &json!({"at": "building", "times": 1}));
     let ran = stage.expect(3, &[&["launch", "--distribution", "rhel-9", "--wait"], &HOW[..]].concat());
     assert!(ran.err.contains("failed    Building the image") && ran.err.contains("error: "), "{ran:?}");
     assert!(!ran.out.contains("ssh"), "{ran:?}");
@@ -54,7 +54,7 @@ fn a_launch_that_fails_is_a_failure_for_the_shell_and_can_be_retried() {
 #[test]
 fn a_launch_is_cancelled_and_leaves_nothing() {
     let stage = Stage::open();
-    stage.turn("image-builder/hold", &json!({"times": 1}));
+    stage.turn("image-builder/faults/hold", &json!({"times": 1}));
     let id = stage.begin(&[&BUILD[..], &["--type", "t3.small", "--key", "mine.pub"]].concat());
     until_or(|| (stage.state(&id) == "building").then_some(()), || stage.state(&id));
     let short = stage.expect(4, &["launches", "watch", &id, "--timeout", "100ms"]);
@@ -72,7 +72,7 @@ fn a_launch_is_cancelled_and_leaves_nothing() {
 #[test]
 fn who_leaves_closes_the_window_and_the_profile_says_what_that_means() {
     let stage = Stage::open();
-    stage.turn("image-builder/hold", &json!({"times": 0}));
+    stage.turn("image-builder/faults/hold", &json!({"times": 0}));
     for (detach, state, words) in
         [("continue", "building", "it goes on"), ("cancel", "cancelled", "being cancelled")]
     {
@@ -92,9 +92,9 @@ fn who_leaves_closes_the_window_and_the_profile_says_what_that_means() {
 #[test]
 fn what_is_left_behind_is_told_and_cleaned_up() {
     let stage = Stage::open();
-    stage.turn("aws/die", &json!({"code": "Server.InternalError"}));
+    stage.turn("aws/faults/die", &json!({"code": "Server.InternalError"}));
     let denied = json!({"action": "DeleteKeyPair", "code": "UnauthorizedOperation", "times": 0});
-    stage.turn("aws/fail", &denied);
+    stage.turn("aws/faults/fail", &denied);
     let ran = stage.expect(3, &[&["launch", "--image", AMI, "--wait"], &HOW[..]].concat());
     let id = stage.expect(0, &["launches", "list", "--state", "dirty", "-o", "name"]).out;
     let id = id.trim();
@@ -104,7 +104,7 @@ fn what_is_left_behind_is_told_and_cleaned_up() {
     );
     stage.expect(5, &["launches", "retry", id]);
     stage.expect(3, &["launches", "cleanup", id, "--wait"]);
-    stage.clear("aws/fail");
+    stage.clear("aws/faults/fail");
     let clean = stage.expect(0, &["launches", "cleanup", id, "--wait"]);
     assert!(clean.err.contains(": failed"), "{clean:?}");
     assert_eq!((stage.standing("ec2/instance"), stage.standing("ec2/key_pair")), (0, 0));

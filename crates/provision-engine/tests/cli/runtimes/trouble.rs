@@ -72,7 +72,7 @@ fn errors_of_graphql_are_final_or_not_by_their_class() {
             "operation": operation, "kind": "error", "error_code": code, "times": times, "message": message,
         }));
     };
-    let forget = || call(Method::DELETE, &format!("{}/provisioner/failures", scene.sandbox.url), None);
+    let forget = || call(Method::DELETE, &format!("{}/provisioner/faults", scene.sandbox.url), None);
 
     refuse("Provision", 400, 1, "no seed is left in this region");
     let operation = scene.put("refused", &wanted("refused")).operation().to_owned();

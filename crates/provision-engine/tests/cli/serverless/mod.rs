@@ -242,7 +242,7 @@ impl Scene {
     }
 
     pub(crate) fn mischief(&self, kind: &str) {
-        self.tell("/opennebula/mischief", &json!({"kind": kind}));
+        self.tell("/opennebula/faults", &json!({"kind": kind}));
     }
 
     /// Waits until all faults that were armed have hit.

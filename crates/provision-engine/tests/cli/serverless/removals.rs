@@ -76,13 +76,13 @@ fn nothing_that_goes_wrong_in_opennebula_keeps_a_runtime_alive() {
         }
         if kinds.is_empty() {
             // The daemon has no leader for a moment, in the middle of it.
-            scene.tell("/opennebula/mischief", &json!({"kind": "election", "about": "one.document.delete"}));
+            scene.tell("/opennebula/faults", &json!({"kind": "election", "about": "one.document.delete"}));
         }
         scene.delete(id).is(204);
         assert_eq!(scene.standing(), NOTHING, "{kinds:?}");
         scene.delete(id).is(404);
-        let left = scene.look("/opennebula/mischief");
-        assert_eq!(left["mischief"], json!([]), "{kinds:?} did not happen");
+        let left = scene.look("/opennebula/faults");
+        assert_eq!(left["faults"], json!([]), "{kinds:?} did not happen");
     }
 }
 

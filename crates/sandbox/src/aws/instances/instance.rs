@@ -8,8 +8,8 @@ use time::OffsetDateTime;
 
 use crate::aws::catalog::InstanceType;
 use crate::aws::details::Details;
+use crate::aws::faults::Told;
 use crate::aws::images::Image;
-use crate::aws::mischief::Told;
 use crate::aws::pace::Pace;
 use crate::aws::world::{Call, Site};
 use crate::aws::xml::moment;

@@ -4,9 +4,9 @@ use super::describe::write_reservation;
 use super::instance::{Instance, Next, State, later};
 use super::order::{Order, Sound};
 use super::{Instances, Launch};
+use crate::aws::faults::{AwsFaultKind, Chance};
 use crate::aws::form::Form;
 use crate::aws::limits::Living;
-use crate::aws::mischief::{Chance, Mischief};
 use crate::aws::refusal::Refusal;
 use crate::aws::world::{Call, Estate, INSTANCE};
 use crate::aws::xml::Xml;
@@ -105,8 +105,7 @@ impl Estate {
             is_dry_run: false,
         };
         let pace = self.knobs.pace;
-        let script = &mut self.knobs.script;
-        let next = script.take(Mischief::Die, &chance).map_or(Next::Run, Next::Die);
+        let next = self.faults.hits(AwsFaultKind::Die, &chance).map_or(Next::Run, Next::Die);
         Instance {
             number: 0,
             id: self.ids.make("i"),
@@ -119,7 +118,7 @@ impl Estate {
             client_token: order.client_token.clone(),
             launched_at: call.now,
             pace,
-            never_gets_address: script.take(Mischief::NoAddress, &chance).is_some(),
+            never_gets_address: self.faults.hits(AwsFaultKind::NoAddress, &chance).is_some(),
             state: State::Pending,
             reason: None,
             address: None,

@@ -2,8 +2,8 @@
 
 use super::describe::write_state;
 use super::instance::{Next, State, later};
+use crate::aws::faults::Told;
 use crate::aws::form::Form;
-use crate::aws::mischief::Told;
 use crate::aws::refusal::Refusal;
 use crate::aws::world::{Call, Estate, INSTANCE};
 use crate::aws::xml::Xml;

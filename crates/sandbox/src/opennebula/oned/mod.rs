@@ -19,7 +19,7 @@ use tracing::debug;
 use self::carry_out::Counter;
 use self::command::{Command, OnDocuments};
 use super::documents::SERVICE;
-use super::mischief::Mischief;
+use super::faults::NebulaFault;
 use super::refusal::{AUTHENTICATION, INTERNAL, Refusal};
 use super::xmlrpc::{Call, Fault, refusal_to_xml};
 use super::{OpenNebula, connections};
@@ -100,7 +100,7 @@ impl OpenNebula {
     }
 
     fn carry_out(&self, method: &str, session: &str, command: Command) -> Result<String, Refusal> {
-        if self.nebula.mischief.take(Mischief::Election, method) {
+        if self.nebula.faults.hits(NebulaFault::Election, method) {
             return Err(Refusal::new(INTERNAL, "Cannot process request, oned cluster in election mode"));
         }
         match &command {

@@ -8,8 +8,8 @@ use time::OffsetDateTime;
 use super::body::{Body, Node, Role};
 use super::contents::{self, Terms};
 use super::state::State;
+use crate::opennebula::faults::NebulaFault;
 use crate::opennebula::machines::{Lcm, Machine, State as Vm};
-use crate::opennebula::mischief::Mischief;
 use crate::opennebula::pace::{Pace, later};
 use crate::opennebula::template::Template;
 use crate::opennebula::users::Caller;
@@ -33,7 +33,7 @@ pub(super) struct Service {
     pub(super) is_gone: bool,
 }
 
-/// The mischief that was meant for this service.
+/// The faults that were meant for this service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Fair,
@@ -64,20 +64,20 @@ impl Service {
             role.on_hold = Some(false);
         }
         self.enter(State::DeployingNets, now);
-        let is_meant = |kind| estate.mischief.take(kind, &self.body.name);
-        let is_delayed = is_meant(Mischief::DelayedNodes);
+        let is_meant = |kind| estate.faults.hits(kind, &self.body.name);
+        let is_delayed = is_meant(NebulaFault::DelayedNodes);
         let nets_ms = if is_delayed { estate.pace.delayed_nodes_ms } else { estate.pace.nets_ms };
         self.until = Some(later(now, nets_ms));
-        if is_meant(Mischief::FailsDeployingNow) {
+        if is_meant(NebulaFault::FailsDeployingNow) {
             let why = instantiate_failed(
                 &self.body.roles[0],
                 "[one.template.instantiate] Error allocating a new virtual machine template. Cannot get IP/MAC lease \
                  from virtual network 0.",
             );
             self.fail_deploying(0, &why, now);
-        } else if is_meant(Mischief::NoNodes) {
+        } else if is_meant(NebulaFault::NoNodes) {
             self.fate = Fate::NoNodes;
-        } else if is_meant(Mischief::FailsDeployingLater) {
+        } else if is_meant(NebulaFault::FailsDeployingLater) {
             self.fate = Fate::FailsLater;
         }
     }
@@ -131,7 +131,7 @@ impl Service {
     /// Its document is gone then, and its machines are not.
     pub(super) fn vanish_if_scripted(&mut self, estate: &Estate) {
         let name = estate.documents.get(self.id).map_or("", |document| document.name.as_str());
-        self.is_gone |= estate.mischief.take(Mischief::ServiceVanishes, name);
+        self.is_gone |= estate.faults.hits(NebulaFault::ServiceVanishes, name);
     }
 
     fn leave_nets(&mut self, estate: &mut Estate, now: OffsetDateTime) -> bool {

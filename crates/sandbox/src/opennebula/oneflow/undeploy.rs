@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 use super::body::CARDINALITY_MAX;
 use super::service::{Fate, Service, all_run, drop_ended};
 use super::state::State;
+use crate::opennebula::faults::NebulaFault;
 use crate::opennebula::machines::Machine;
-use crate::opennebula::mischief::Mischief;
 use crate::opennebula::pace::later;
 use crate::opennebula::world::Estate;
 
@@ -18,11 +18,11 @@ const DELETE: i32 = 3;
 impl Service {
     /// Begins to end it, and answers before it has ended.
     pub(super) fn undeploy(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
-        let is_refused = estate.mischief.take(Mischief::DeleteRefused, &self.body.name);
+        let is_refused = estate.faults.hits(NebulaFault::DeleteRefused, &self.body.name);
         if is_refused || !self.state().may_be_undeployed() {
             return Err(format!("Service cannot be undeployed in state: {}", self.state().name()));
         }
-        if estate.mischief.take(Mischief::UndeployFails, &self.body.name) {
+        if estate.faults.hits(NebulaFault::UndeployFails, &self.body.name) {
             self.enter(State::Undeploying, now);
             self.fate = Fate::UndeployFails;
             self.until = Some(later(now, estate.pace.undeploy_ms));
@@ -34,7 +34,7 @@ impl Service {
 
     /// Deletes it whatever its state is.
     pub(super) fn recover_delete(&mut self, estate: &mut Estate, now: OffsetDateTime) -> Result<(), String> {
-        if estate.mischief.take(Mischief::RecoverDeleteLies, &self.body.name) {
+        if estate.faults.hits(NebulaFault::RecoverDeleteLies, &self.body.name) {
             return Ok(());
         }
         self.fate = Fate::Fair;
@@ -265,7 +265,7 @@ impl Service {
 
     /// The machine runs on, and no role knows it any more.
     fn forget_one_if_scripted(&mut self, estate: &Estate) {
-        if estate.mischief.take(Mischief::ForgetsVm, &self.body.name) {
+        if estate.faults.hits(NebulaFault::ForgetsVm, &self.body.name) {
             let last = self.body.roles.iter_mut().rev().find(|role| !role.nodes().is_empty());
             last.and_then(|role| role.nodes_mut().pop());
         }

@@ -28,7 +28,7 @@ async fn launched(office: &Office, amount: i64) -> i64 {
 async fn the_inventory_shows_instances_as_they_are_and_launches_under_way() {
     let office = Office::open().await;
     let number = launched(&office, 2).await;
-    office.call(Method::POST, "/image-builder/hold", &json!({})).await;
+    office.call(Method::POST, "/image-builder/faults/hold", &json!({})).await;
     let coming = LaunchForm { profile: Some(ProfileName::Inventory.profile()), ..build_and_wait() };
     let coming = office.launch(&anna(), &coming, None).await.unwrap();
     office.launch(&anna(), &build_and_wait(), None).await.unwrap();

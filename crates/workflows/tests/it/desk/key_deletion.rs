@@ -109,7 +109,11 @@ async fn a_key_pair_that_others_use_or_that_cannot_be_reached_stays_with_a_warni
     delete(&office, &bert(), theirs.number).await;
     let back = pubkeys::create(&office.engine, &anna(), "again", &key_line(1)).await.unwrap();
     office
-        .call(Method::POST, "/aws/fail", &json!({"action": "DeleteKeyPair", "code": "UnauthorizedOperation"}))
+        .call(
+            Method::POST,
+            "/aws/faults/fail",
+            &json!({"action": "DeleteKeyPair", "code": "UnauthorizedOperation"}),
+        )
         .await;
     let (_, warnings) = delete(&office, &anna(), back.number).await;
     assert!(warnings.len() == 1 && warnings[0].contains("us-east-1"), "{warnings:?}");

@@ -70,7 +70,7 @@ async fn capacity_that_comes_back_in_time_is_used() {
 async fn a_quota_is_not_tried_twice() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
+    site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
     let begun = site.begin(&house, &launch_only(1)).await;
     let view = fails(&site, &house, begun, "launch_instances", "quota").await;
     let error = view.record.state.error.unwrap();
@@ -84,7 +84,7 @@ async fn a_build_that_fails_is_told_with_the_reason_of_the_builder() {
     let site = Site::start().await;
     let house = site.house().await;
     let error = json!({"id": 9, "reason": "", "details": [{"id": 5, "reason": "no such package: vim-9"}]});
-    site.post("/image-builder/fail", &json!({"at": "building", "error": error})).await;
+    site.post("/image-builder/faults/fail", &json!({"at": "building", "error": error})).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     let view = fails(&site, &house, begun, "build_image", "upstream").await;
     assert!(view.legacy.error.contains("no such package: vim-9"), "{}", view.legacy.error);
@@ -98,7 +98,7 @@ async fn an_account_that_will_not_do_is_found_out_before_the_build() {
     let site = Site::start().await;
     let house = site.house().await;
     let refused = json!({"action": "RunInstances", "code": "UnauthorizedOperation", "dry_run": true});
-    site.post("/aws/fail", &refused).await;
+    site.post("/aws/faults/fail", &refused).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     fails(&site, &house, begun, "check_permissions", "permission").await;
     assert_eq!(site.made("compose").await, 0);
@@ -111,7 +111,7 @@ async fn a_launch_whose_parameters_never_come_is_abandoned_and_its_image_kept() 
         let site = Site::start().await;
         let house = site.house().await;
         if is_held {
-            site.post("/image-builder/hold", &json!({})).await;
+            site.post("/image-builder/faults/hold", &json!({})).await;
         }
         let mut asked = build_and_wait();
         asked.profile.parameters_ttl_s = 1;
@@ -131,7 +131,7 @@ async fn a_launch_whose_parameters_never_come_is_abandoned_and_its_image_kept() 
 async fn a_build_that_takes_too_long_is_given_up() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     let mut asked = build_and_launch(1);
     asked.profile.image_deadline_s = 1;
     let begun = site.begin(&house, &asked).await;
@@ -144,7 +144,7 @@ async fn a_build_that_takes_too_long_is_given_up() {
 async fn a_build_that_is_unknown_for_a_moment_is_waited_for() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
     let compose = view.record.compose().unwrap();

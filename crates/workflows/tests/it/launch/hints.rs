@@ -15,7 +15,7 @@ use super::site::{Site, build_and_launch, quick};
 async fn early_repeated_forged_and_late_hints_change_nothing_but_the_time() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     let mut asked = build_and_launch(1);
     asked.profile = ProfileName::Images.profile();
     let begun = site.begin(&house, &asked).await;
@@ -76,7 +76,7 @@ async fn a_hint_that_never_comes_costs_time_and_not_the_launch() {
 async fn a_look_that_failed_after_a_hint_is_repeated_soon() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     let mut asked = build_and_launch(1);
     asked.profile = ProfileName::Images.profile();
     let begun = site.begin(&house, &asked).await;
@@ -103,7 +103,7 @@ async fn a_look_that_failed_after_a_hint_is_repeated_soon() {
 async fn looks_that_come_too_fast_wait_for_their_turn() {
     let site = Site::with(LaunchSettings { polls_per_second: 2, ..quick() }).await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
     site.until_it_waits_for(&house, begun, "other builds are looked at first").await;

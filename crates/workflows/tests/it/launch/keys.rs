@@ -11,7 +11,7 @@ async fn a_key_that_another_launch_uses_stays_when_its_uploader_fails() {
     let site = Site::start().await;
     let house = site.house().await;
     let no_room = json!({"action": "RunInstances", "code": "InsufficientInstanceCapacity", "times": 0});
-    site.post("/aws/fail", &no_room).await;
+    site.post("/aws/faults/fail", &no_room).await;
     let first = launch_only(1);
     let mut second = launch_only(1);
     second.parameters.as_mut().unwrap().plain.key = first.parameters.as_ref().unwrap().plain.key.clone();
@@ -26,7 +26,7 @@ async fn a_key_that_another_launch_uses_stays_when_its_uploader_fails() {
     let (_, view) = site.rests(&house, first).await;
     assert_eq!(view.stage, Stage::Cancelled);
     assert_eq!(site.standing("key_pair").await, 1, "the second launch needs it");
-    site.delete("/aws/fail").await;
+    site.delete("/aws/faults/fail").await;
     let (_, view) = site.rests(&house, second).await;
     assert_eq!((view.stage, site.made("key_pair").await), (Stage::Succeeded, 1));
     house.close().await;
@@ -41,7 +41,7 @@ async fn a_key_that_no_launch_uses_goes_with_its_uploader() {
     let site = Site::start().await;
     let house = site.house().await;
     let no_room = json!({"action": "RunInstances", "code": "InsufficientInstanceCapacity", "times": 0});
-    site.post("/aws/fail", &no_room).await;
+    site.post("/aws/faults/fail", &no_room).await;
     let begun = site.begin(&house, &launch_only(1)).await;
     site.until(&house, begun, has_key).await;
     assert_eq!(site.standing("key_pair").await, 1);
@@ -58,7 +58,7 @@ async fn a_key_that_vanished_is_uploaded_again_but_not_for_ever() {
         let site = Site::start().await;
         let house = site.house().await;
         let gone = json!({"action": "RunInstances", "code": "InvalidKeyPair.NotFound", "times": times});
-        site.post("/aws/fail", &gone).await;
+        site.post("/aws/faults/fail", &gone).await;
         let begun = site.begin(&house, &launch_only(1)).await;
         let (ended, view) = site.rests(&house, begun).await;
         assert_eq!(view.stage, stage, "{:?}", ended.memory.last_error);
@@ -72,7 +72,8 @@ async fn a_key_that_vanished_is_uploaded_again_but_not_for_ever() {
 async fn a_name_that_is_taken_by_another_key_gets_a_number() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/fail", &json!({"action": "ImportKeyPair", "code": "InvalidKeyPair.Duplicate"})).await;
+    site.post("/aws/faults/fail", &json!({"action": "ImportKeyPair", "code": "InvalidKeyPair.Duplicate"}))
+        .await;
     let begun = site.begin(&house, &launch_only(1)).await;
     let (_, view) = site.rests(&house, begun).await;
     let key = view.record.state.key.unwrap();

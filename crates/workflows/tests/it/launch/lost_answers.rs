@@ -11,7 +11,7 @@ use super::site::{Site, build_and_launch, launch_only};
 async fn a_build_whose_answer_was_lost_is_found_by_its_mark() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/lose", &json!({})).await;
+    site.post("/image-builder/faults/lose", &json!({})).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;
     let (ended, view) = site.rests(&house, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
@@ -27,7 +27,7 @@ async fn a_build_whose_answer_was_lost_is_found_by_its_mark() {
 async fn a_key_pair_whose_answer_was_lost_is_ours_all_the_same() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/lose", &json!({"action": "ImportKeyPair"})).await;
+    site.post("/aws/faults/lose", &json!({"action": "ImportKeyPair"})).await;
     let begun = site.begin(&house, &launch_only(1)).await;
     let (ended, view) = site.rests(&house, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
@@ -40,7 +40,7 @@ async fn a_key_pair_whose_answer_was_lost_is_ours_all_the_same() {
 async fn instances_whose_answer_was_lost_are_adopted() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/lose", &json!({"action": "RunInstances"})).await;
+    site.post("/aws/faults/lose", &json!({"action": "RunInstances"})).await;
     let begun = site.begin(&house, &launch_only(2)).await;
     let (ended, view) = site.rests(&house, begun).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
@@ -53,15 +53,18 @@ async fn instances_whose_answer_was_lost_are_adopted() {
 async fn what_nobody_heard_of_is_taken_back_too() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/lose", &json!({"action": "RunInstances"})).await;
-    site.post("/aws/fail", &json!({"action": "DescribeInstances", "code": "InternalError", "times": 0}))
-        .await;
+    site.post("/aws/faults/lose", &json!({"action": "RunInstances"})).await;
+    site.post(
+        "/aws/faults/fail",
+        &json!({"action": "DescribeInstances", "code": "InternalError", "times": 0}),
+    )
+    .await;
     let begun = site.begin(&house, &launch_only(2)).await;
     site.until(&house, begun, |view| view.record.state.error.is_some()).await;
     assert_eq!(site.standing("instance").await, 2, "the call was carried out");
     house.engine.ask(begun.id, Verb::Cancel, "anna", "").await.unwrap();
     site.until(&house, begun, |view| view.record.state.retreat.is_some()).await;
-    site.delete("/aws/fail").await;
+    site.delete("/aws/faults/fail").await;
     let (ended, view) = site.rests(&house, begun).await;
     assert_eq!((ended.shown.summary.phase, view.stage), (Phase::Cancelled, Stage::Cancelled));
     assert_eq!((site.standing("instance").await, site.standing("key_pair").await), (0, 0));
@@ -72,7 +75,7 @@ async fn what_nobody_heard_of_is_taken_back_too() {
 async fn a_build_that_nobody_heard_of_is_hidden_too() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/lose", &json!({})).await;
+    site.post("/image-builder/faults/lose", &json!({})).await;
     let mut asked = build_and_launch(1);
     asked.profile.on_launch_failure = OnLaunchFailure::HideCompose;
     let begun = site.begin(&house, &asked).await;

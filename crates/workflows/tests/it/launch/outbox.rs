@@ -37,7 +37,7 @@ async fn told(site: &Site, engine: &Engine) -> Vec<Value> {
 async fn every_end_is_told_once_however_often_the_outbox_is_swept() {
     let site = Site::start().await;
     let house = house_that_tells(&site).await;
-    site.post("/aws/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
+    site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
     let failing = site.begin(&house, &launch_only(1)).await;
     site.rests(&house, failing).await;
     let launched = site.begin(&house, &launch_only(2)).await;

@@ -37,7 +37,7 @@ async fn fewer_instances_than_asked_for_are_kept_if_the_profile_says_so() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn instances_without_an_address_are_a_warning() {
     let site = Site::with(impatient()).await;
-    site.post("/aws/no_address", &json!({})).await;
+    site.post("/aws/faults/no_address", &json!({})).await;
     let view = launched(&site, &launch_only(2)).await;
     assert_eq!(view.stage, Stage::SucceededWithWarnings);
     assert_eq!(view.legacy.step, 3);
@@ -48,7 +48,7 @@ async fn instances_without_an_address_are_a_warning() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_profile_may_want_all_or_nothing_even_then() {
     let site = Site::with(impatient()).await;
-    site.post("/aws/no_address", &json!({})).await;
+    site.post("/aws/faults/no_address", &json!({})).await;
     let mut asked = launch_only(2);
     asked.profile.after_pivot = AfterPivot::Rollback;
     let view = launched(&site, &asked).await;
@@ -62,7 +62,7 @@ async fn an_instance_that_dies_is_a_warning_and_all_of_them_a_failure() {
     for (dying, stage) in [(1, Stage::SucceededWithWarnings), (2, Stage::Failed)] {
         let site = Site::start().await;
         let died = json!({"times": dying, "code": "Server.InternalError", "message": "the host is gone"});
-        site.post("/aws/die", &died).await;
+        site.post("/aws/faults/die", &died).await;
         let view = launched(&site, &launch_only(2)).await;
         assert_eq!(view.stage, stage);
         if stage == Stage::Failed {
@@ -78,7 +78,7 @@ async fn an_instance_that_dies_is_a_warning_and_all_of_them_a_failure() {
 async fn trouble_with_looking_is_no_failure_of_what_runs() {
     let site = Site::with(impatient()).await;
     let denied = json!({"action": "DescribeInstances", "code": "UnauthorizedOperation", "times": 0});
-    site.post("/aws/fail", &denied).await;
+    site.post("/aws/faults/fail", &denied).await;
     let view = launched(&site, &launch_only(1)).await;
     assert_eq!(view.stage, Stage::SucceededWithWarnings);
     assert!(view.record.state.warnings.iter().any(|warning| warning.contains("cannot be seen")));

@@ -72,12 +72,13 @@ impl Run<'_> {
 async fn play(profile: ProfileName, script: Script, given: &AskedParameters) -> Ended {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/image-builder/hold", &json!({})).await;
+    site.post("/image-builder/faults/hold", &json!({})).await;
     match script {
         Script::Success => {}
-        Script::FailingBuild => site.post("/image-builder/fail", &json!({"at": "uploading"})).await,
+        Script::FailingBuild => site.post("/image-builder/faults/fail", &json!({"at": "uploading"})).await,
         Script::FailingLaunch => {
-            site.post("/aws/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
+            site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"}))
+                .await;
         }
         Script::Cancel => site.put("/aws/pace", &json!({"address_ms": 60_000})).await,
     }

@@ -12,7 +12,7 @@ async fn what_may_not_be_terminated_is_left_over_until_an_operator_retries() {
     let site = Site::start().await;
     let house = site.house().await;
     let denied = json!({"action": "TerminateInstances", "code": "UnauthorizedOperation", "times": 0});
-    site.post("/aws/fail", &denied).await;
+    site.post("/aws/faults/fail", &denied).await;
     site.put("/aws/pace", &json!({"running_ms": 5, "address_ms": 60_000})).await;
     let begun = site.begin(&house, &launch_only(2)).await;
     site.until(&house, begun, |view| view.stage == Stage::Describing).await;
@@ -30,7 +30,7 @@ async fn what_may_not_be_terminated_is_left_over_until_an_operator_retries() {
     assert!(view.record.state.key_claim.is_some(), "the instances still use the key");
     assert_eq!(site.standing("instance").await, 2);
 
-    site.delete("/aws/fail").await;
+    site.delete("/aws/faults/fail").await;
     house.engine.ask(begun.id, Verb::Retry, "operator", "").await.unwrap();
     let ended = house.finished(begun.id).await;
     let view = site.view(&house, begun).await;
@@ -47,7 +47,7 @@ async fn trouble_that_heals_is_waited_out_on_the_way_back() {
     let site = Site::start().await;
     let house = site.house().await;
     let broken = json!({"action": "TerminateInstances", "code": "InternalError", "times": 3});
-    site.post("/aws/fail", &broken).await;
+    site.post("/aws/faults/fail", &broken).await;
     site.put("/aws/pace", &json!({"running_ms": 5, "address_ms": 60_000})).await;
     let begun = site.begin(&house, &launch_only(1)).await;
     site.until(&house, begun, |view| view.stage == Stage::Describing).await;
@@ -61,7 +61,7 @@ async fn trouble_that_heals_is_waited_out_on_the_way_back() {
 async fn a_launch_that_was_taken_back_can_be_started_again() {
     let site = Site::start().await;
     let house = site.house().await;
-    site.post("/aws/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
+    site.post("/aws/faults/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded"})).await;
     let begun = site.begin(&house, &launch_only(1)).await;
     let (_, view) = site.rests(&house, begun).await;
     assert_eq!(view.stage, Stage::Failed);

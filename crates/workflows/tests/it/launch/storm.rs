@@ -18,11 +18,15 @@ async fn what_the_records_say_is_what_is_in_the_cloud() {
     let site = Site::with(settings).await;
     let house = site.house().await;
     site.put("/aws/throttle", &json!({"every": 5})).await;
-    site.post("/image-builder/lose", &json!({"times": 3})).await;
+    site.post("/image-builder/faults/lose", &json!({"times": 3})).await;
     for (action, times) in [("RunInstances", 5), ("ImportKeyPair", 3), ("TerminateInstances", 2)] {
-        site.post("/aws/lose", &json!({"action": action, "times": times, "after": 1})).await;
+        site.post("/aws/faults/lose", &json!({"action": action, "times": times, "after": 1})).await;
     }
-    site.post("/aws/fail", &json!({"action": "RunInstances", "code": "VcpuLimitExceeded", "after": 6})).await;
+    site.post(
+        "/aws/faults/fail",
+        &json!({"action": "RunInstances", "code": "VcpuLimitExceeded", "after": 6}),
+    )
+    .await;
     let mut all = Vec::new();
     for number in 0..LAUNCHES {
         let asked = if number % 4 == 0 { build_and_launch(1) } else { launch_only(2) };

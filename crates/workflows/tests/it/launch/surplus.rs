@@ -16,7 +16,7 @@ async fn forgetful(settle: Duration) -> Site {
     let site = Site::with(LaunchSettings { settle, ..quick() }).await;
     site.put("/aws/tokens", &json!({"ignored": true})).await;
     site.put("/aws/pace", &json!({"visible_ms": 300})).await;
-    site.post("/aws/lose", &json!({"action": "RunInstances"})).await;
+    site.post("/aws/faults/lose", &json!({"action": "RunInstances"})).await;
     site
 }
 
@@ -54,7 +54,7 @@ async fn instances_that_nobody_asked_for_are_terminated() {
 async fn a_launch_says_which_instances_nobody_asked_for_could_not_be_terminated() {
     let site = forgetful(TOO_SHORT).await;
     let denied = json!({"action": "TerminateInstances", "code": "UnauthorizedOperation", "times": 0});
-    site.post("/aws/fail", &denied).await;
+    site.post("/aws/faults/fail", &denied).await;
     let house = site.house().await;
     let begun = site.begin(&house, &launch_only(2)).await;
     let (_, view) = site.rests(&house, begun).await;

@@ -106,7 +106,7 @@ async fn a_call_whose_answer_was_lost_is_seen_through() {
     let site = Site::start().await;
     let house = site.house().await;
     let (_, ids) = launched(&site, &house, 1).await;
-    site.post("/aws/lose", &json!({"action": "TerminateInstances"})).await;
+    site.post("/aws/faults/lose", &json!({"action": "TerminateInstances"})).await;
     let asked = ask(&house, &ids[0]).await;
     let ended = house.finished(operation(&asked)).await;
     assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
@@ -137,13 +137,13 @@ async fn what_the_account_does_not_allow_is_said_and_can_be_asked_for_again() {
     let house = site.house().await;
     let (_, ids) = launched(&site, &house, 1).await;
     let denied = json!({"action": "TerminateInstances", "code": "UnauthorizedOperation", "times": 0});
-    site.post("/aws/fail", &denied).await;
+    site.post("/aws/faults/fail", &denied).await;
     let asked = ask(&house, &ids[0]).await;
     assert_eq!(house.finished(operation(&asked)).await.shown.summary.phase, Phase::Failed);
     let Standing::Failed(error) = standing(&house, &ids[0]).await else { panic!("it cannot have worked") };
     assert!(error.contains("UnauthorizedOperation"), "{error}");
     assert_eq!(site.standing("instance").await, 1);
-    site.delete("/aws/fail").await;
+    site.delete("/aws/faults/fail").await;
     let again = ask(&house, &ids[0]).await;
     assert_ne!(again, asked);
     patiently(async || (standing(&house, &ids[0]).await == Standing::Terminated).then_some(())).await;

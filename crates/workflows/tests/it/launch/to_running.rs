@@ -58,7 +58,7 @@ async fn parameters_may_come_while_the_image_is_built_or_after() {
         let site = Site::start().await;
         let house = site.house().await;
         let asked = build_and_wait();
-        site.post("/image-builder/hold", &json!({})).await;
+        site.post("/image-builder/faults/hold", &json!({})).await;
         let begun = site.begin(&house, &asked).await;
         let view = site.until(&house, begun, |view| view.record.state.build.is_some()).await;
         assert_eq!(view.stage, Stage::Building);

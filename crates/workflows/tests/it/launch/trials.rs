@@ -124,7 +124,7 @@ async fn a_launch_whose_answers_are_all_lost_stands_all_trials() {
     let trial = LaunchTrial::of(|| launch_only(2)).await;
     trial.site.put("/aws/tokens", &json!({"ignored": true})).await;
     trial.site.put("/aws/pace", &json!({"visible_ms": 40})).await;
-    trial.site.post("/aws/lose", &json!({"action": "RunInstances", "times": 0})).await;
+    trial.site.post("/aws/faults/lose", &json!({"action": "RunInstances", "times": 0})).await;
     trial::stand_all(&trial).await;
 }
 

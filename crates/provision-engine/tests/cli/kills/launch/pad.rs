@@ -232,7 +232,7 @@ impl Pad {
             Fate::Lucky => order("sandbox", ACCOUNT),
             Fate::Doomed => {
                 // The second of the two that are made.
-                self.tell("POST", "/aws/die", &json!({"account": UNLUCKY, "after": 1}));
+                self.tell("POST", "/aws/faults/die", &json!({"account": UNLUCKY, "after": 1}));
                 order(&self.unlucky, UNLUCKY)
             }
         };

@@ -1,25 +1,21 @@
-//! Scripted failures of the provisioner: calls that it refuses, and operations that end badly.
+//! Faults of the provisioner: calls that it refuses, and operations that end badly.
 //!
-//! Faults hit calls before they are understood. These hit what a call is about.
+//! The faults of a call hit it before it is understood. These hit what it is about.
 
 use serde::{Deserialize, Serialize};
 
 use super::operation::LastError;
 use crate::graphql::Refused;
+use crate::script::{Fault, Script};
 
-const SCRIPTED_MAX: usize = 1000;
-
-/// What people send to `POST /provisioner/failures`.
+/// What a client sends to `POST /provisioner/faults`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Failure {
+pub(super) struct RuntimeFault {
     #[serde(default, rename = "match")]
     subject: Subject,
     operation: Call,
-    /// How many calls it hits; 0 means every call until it is cleared.
-    #[serde(default = "once")]
-    times: u32,
-    kind: FailureKind,
+    kind: RuntimeFaultKind,
     #[serde(default = "internal")]
     error_code: u16,
     #[serde(default = "scripted")]
@@ -28,12 +24,6 @@ pub(super) struct Failure {
     reason: String,
     #[serde(default = "gardener")]
     component: String,
-    #[serde(skip_deserializing)]
-    hits: u32,
-}
-
-fn once() -> u32 {
-    1
 }
 
 fn internal() -> u16 {
@@ -92,54 +82,37 @@ pub(super) enum Call {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum FailureKind {
+enum RuntimeFaultKind {
     /// The call is answered, and the operation that it starts ends as failed.
     Operation,
     /// The call does nothing and is answered with an error.
     Error,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Failures {
-    scripted: Vec<Failure>,
-}
-
-impl Failures {
-    pub(super) fn add(&mut self, failure: Failure) -> Result<(), String> {
-        if self.scripted.len() >= SCRIPTED_MAX {
-            return Err(format!("at most {SCRIPTED_MAX} failures can be scripted at once"));
+impl Fault for RuntimeFault {
+    fn check(&self) -> Result<(), String> {
+        if !(400..=599).contains(&self.error_code) {
+            return Err(format!("error_code must be between 400 and 599, got {}", self.error_code));
         }
-        if !(400..=599).contains(&failure.error_code) {
-            return Err(format!("error_code must be between 400 and 599, got {}", failure.error_code));
-        }
-        if failure.operation == Call::Status && failure.kind == FailureKind::Operation {
+        if self.operation == Call::Status && self.kind == RuntimeFaultKind::Operation {
             return Err("a question about the status starts no operation, so its kind must be error".into());
         }
-        self.scripted.push(failure);
         Ok(())
     }
+}
 
-    pub(super) fn all(&self) -> &[Failure] {
-        &self.scripted
-    }
+pub(super) type RuntimeFaults = Script<RuntimeFault>;
 
-    pub(super) fn clear(&mut self) {
-        self.scripted.clear();
-    }
-
-    /// The oldest failure for this call: a refusal, or how the operation that it starts will fail.
-    pub(super) fn next_for(&mut self, call: Call, subject: &Subject) -> Result<Option<LastError>, Refused> {
-        let is_meant = |failure: &Failure| failure.operation == call && failure.subject.covers(subject);
-        let Some(position) = self.scripted.iter().position(is_meant) else { return Ok(None) };
-        let failure = &mut self.scripted[position];
-        failure.hits += 1;
-        let Failure { kind, error_code, message, reason, component, .. } = failure.clone();
-        if failure.times != 0 && failure.hits >= failure.times {
-            self.scripted.remove(position);
-        }
+impl RuntimeFaults {
+    /// The fault that hits this call: a refusal, or how the operation that it starts will fail.
+    pub(super) fn next_for(&self, call: Call, subject: &Subject) -> Result<Option<LastError>, Refused> {
+        let is_about = |about: &str| subject.name.as_ref().is_some_and(|name| name.contains(about));
+        let is_meant = |fault: &RuntimeFault| fault.operation == call && fault.subject.covers(subject);
+        let Some(fault) = self.take(is_meant, is_about) else { return Ok(None) };
+        let RuntimeFault { kind, error_code, message, reason, component, .. } = fault;
         match kind {
-            FailureKind::Operation => Ok(Some(LastError { message, reason, component })),
-            FailureKind::Error => Err(Refused { message, error_code }),
+            RuntimeFaultKind::Operation => Ok(Some(LastError { message, reason, component })),
+            RuntimeFaultKind::Error => Err(Refused { message, error_code }),
         }
     }
 }
