@@ -30,10 +30,8 @@ pub struct Drivers {
     pub director: Option<Arc<dyn Director>>,
     pub clusters: Arc<dyn Clusters>,
     pub accounts: Accounts,
-    /// Overrides from a directory.
-    pub override_files: Option<Arc<dyn OverrideSource>>,
-    /// Overrides from labelled objects of a cluster.
-    pub override_objects: Option<Arc<dyn OverrideSource>>,
+    /// Where operators keep overrides, in the order in which they are applied.
+    pub override_sources: Vec<Arc<dyn OverrideSource>>,
     /// Steps that services of others do.
     pub external: Arc<ExternalSteps>,
     pub serverless: Arc<Serverless>,
@@ -62,8 +60,7 @@ impl Drivers {
             director: Some(Arc::new(director)),
             clusters: Arc::new(HttpClusters::new(timeout)),
             accounts: Accounts::new(Accounts::shared_by_all(), store),
-            override_files: None,
-            override_objects: None,
+            override_sources: Vec::new(),
             external: Arc::default(),
             serverless: Arc::new(Serverless::new(&nebula, ServerlessSettings::default())?),
             launches: Arc::new(launches),

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use workflows::launch::accounts::{AccountBook, DefaultSource};
 use workflows::launch::builder_identity::ServiceIdentities;
 use workflows::launch::{LaunchSettings, Launches};
-use workflows::notice::Notices;
+use workflows::notice::{Kafka, Notices};
 
 use super::runtimes::secret;
 use crate::config::{self, Config};
@@ -226,25 +226,17 @@ async fn brokers_of(sandbox: &str) -> Result<String> {
 /// Who is told how launches ended.
 fn notices(config: &Config, sandbox: Option<&str>, kafka: Option<&KafkaOptions>) -> Result<Notices> {
     let given = &config.launch;
-    let webhook = match (&given.webhook, sandbox) {
+    let notices = match (&given.webhook, sandbox) {
         (Some(url), _) => {
             let secret = given.webhook_secret.as_deref().map(secret).transpose()?;
-            Some(
-                Webhook::new(url.as_str(), secret, given.call_timeout.get())
-                    .context("cannot use the webhook")?,
-            )
+            let webhook = Webhook::new(url.as_str(), secret, given.call_timeout.get());
+            Notices::none().and(webhook.context("cannot use the webhook")?)
         }
-        (None, Some(url)) => Notices::beside(url)?.webhook,
-        (None, None) => None,
+        (None, Some(url)) => Notices::beside(url)?,
+        (None, None) => Notices::none(),
     };
-    let notices = Notices {
-        topic: given.kafka.notification_topic.clone(),
-        status_topic: given.kafka.status_topic.clone(),
-        webhook,
-        ..Notices::none()
-    };
-    Ok(match kafka {
-        Some(kafka) => notices.and_kafka(kafka).context("cannot use Kafka")?,
-        None => notices,
-    })
+    let Some(options) = kafka else { return Ok(notices) };
+    let kafka = Kafka::new(options).context("cannot use Kafka")?;
+    let (topic, status_topic) = (given.kafka.notification_topic.clone(), given.kafka.status_topic.clone());
+    Ok(notices.and(Kafka { topic, status_topic, ..kafka }))
 }

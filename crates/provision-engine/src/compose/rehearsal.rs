@@ -90,8 +90,7 @@ fn drivers(config: &Config) -> Result<Drivers> {
         greets_runtimes: config.runtime.hello_world && has_greeter,
         runtimes: Arc::new(runtimes::runtimes(config)?),
         accounts: runtimes::accounts(config, Arc::new(MemoryStore::new()))?,
-        override_files: runtimes::override_files(config)?,
-        override_objects: runtimes::override_objects(config, &clusters)?,
+        override_sources: runtimes::override_sources(config, &clusters)?,
         ..no_drivers()
     };
     runtimes::with_external_steps(config, drivers)

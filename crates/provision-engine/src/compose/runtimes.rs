@@ -119,20 +119,21 @@ pub(super) fn clusters(timeout: Duration) -> Arc<dyn Clusters> {
     Arc::new(HttpClusters::new(timeout))
 }
 
-pub(super) fn override_files(config: &Config) -> Result<Option<Arc<dyn OverrideSource>>> {
-    let Some(dir) = &config.runtime.overrides else { return Ok(None) };
-    let files = OverrideFiles::open(dir).map_err(|error| anyhow!("runtime.overrides: {error}"))?;
-    Ok(Some(Arc::new(files)))
-}
-
-pub(super) fn override_objects(
+pub(super) fn override_sources(
     config: &Config,
     clusters: &Arc<dyn Clusters>,
-) -> Result<Option<Arc<dyn OverrideSource>>> {
+) -> Result<Vec<Arc<dyn OverrideSource>>> {
+    let mut sources: Vec<Arc<dyn OverrideSource>> = Vec::new();
+    if let Some(dir) = &config.runtime.overrides {
+        let files = OverrideFiles::open(dir).map_err(|error| anyhow!("runtime.overrides: {error}"))?;
+        sources.push(Arc::new(files));
+    }
     let objects = &config.runtime.override_objects;
-    let Some(path) = &objects.kubeconfig else { return Ok(None) };
-    let cluster = clusters.open(&secret(path)?).context("runtime.override_objects.kubeconfig")?;
-    Ok(Some(Arc::new(OverrideObjects::new(cluster, objects.namespace.clone(), Arc::new(WallClock)))))
+    if let Some(path) = &objects.kubeconfig {
+        let cluster = clusters.open(&secret(path)?).context("runtime.override_objects.kubeconfig")?;
+        sources.push(Arc::new(OverrideObjects::new(cluster, objects.namespace.clone(), Arc::new(WallClock))));
+    }
+    Ok(sources)
 }
 
 /// The same drivers with the steps that are declared.

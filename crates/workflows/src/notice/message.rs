@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 
-use super::notices::Notices;
+use super::channel::Kafka;
 use super::params::{About, Notice};
 
 const VERSION: &str = "v2.0.0";
@@ -86,12 +86,12 @@ fn number_or_text(id: &str) -> Value {
 }
 
 /// The same as a message for Kafka.
-pub(super) fn message(notice: &Notice, notices: &Notices) -> Result<Message, String> {
+pub(super) fn message(notice: &Notice, kafka: &Kafka) -> Result<Message, String> {
     let requester = Requester { org: notice.org.clone(), account: notice.account.clone() };
     let identity = identity::header(&requester);
     let mut headers = vec![("rh-message-id", notice.id.to_string())];
     let (topic, key) = match &notice.about {
-        About::Launch { .. } => (&notices.topic, None),
+        About::Launch { .. } => (&kafka.topic, None),
         About::SourceStatus { application, .. } => {
             headers.extend([
                 ("content-type", "application/json".to_owned()),
@@ -99,7 +99,7 @@ pub(super) fn message(notice: &Notice, notices: &Notices) -> Result<Message, Str
                 ("x-rh-sources-account-number", notice.account.clone().unwrap_or_default()),
                 ("event_type", "availability_status".to_owned()),
             ]);
-            (&notices.status_topic, Some(application.clone()))
+            (&kafka.status_topic, Some(application.clone()))
         }
     };
     headers.push(("x-rh-identity", identity.expose_secret().to_owned()));

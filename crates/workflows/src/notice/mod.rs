@@ -3,16 +3,17 @@
 //! A notice has an id, and every delivery of it carries that: a receiver who gets it twice can tell. What cannot be
 //! delivered stays behind as a failed operation, which an operator can start again.
 
+mod channel;
+mod deliver_to;
 mod message;
 mod notices;
 mod params;
 mod post;
-mod to_kafka;
-mod to_webhook;
 
 use engine::prelude::*;
 
-pub use self::notices::{NOTIFICATIONS_TOPIC, Notices, SOURCES_STATUS_TOPIC};
+pub use self::channel::{Channel, Kafka, NOTIFICATIONS_TOPIC, SOURCES_STATUS_TOPIC};
+pub use self::notices::Notices;
 pub use self::params::{About, Notice, Target};
 pub use self::post::post;
 
@@ -37,11 +38,14 @@ impl Workflow for Deliver {
 /// The table of steps and weights. A way that is not configured has no step.
 pub fn plan(notices: &Notices) -> Plan<Deliver> {
     let mut plan = Plan::new(OnFailure::Leave);
-    if let Some(step) = to_kafka::ToKafka::of(notices) {
-        plan = plan.step_when(|op| op.params.goes_to(Target::Kafka), 10, step);
-    }
-    if let Some(step) = to_webhook::ToWebhook::of(notices) {
-        plan = plan.step_when(|op| op.params.goes_to(Target::Webhook), 20, step);
+    for target in Target::ALL {
+        if let Some(channel) = notices.channels.iter().find(|channel| channel.target() == target) {
+            let step = deliver_to::DeliverTo { channel: Arc::clone(channel), retries: notices.retries };
+            plan = match target {
+                Target::Kafka => plan.step_when(|op| op.params.goes_to(Target::Kafka), 10, step),
+                Target::Webhook => plan.step_when(|op| op.params.goes_to(Target::Webhook), 20, step),
+            };
+        }
     }
     plan
 }

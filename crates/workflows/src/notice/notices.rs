@@ -1,16 +1,13 @@
-//! The ways that notices go.
+//! The channels that are configured, and how long a delivery is tried.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use drivers::DriverError;
-use drivers::kafka::{KafkaOptions, Producer};
 use drivers::webhook::Webhook;
 use engine::RetryPolicy;
 
-/// Where the hosted platform takes notifications.
-pub const NOTIFICATIONS_TOPIC: &str = "platform.notifications.ingress";
-/// Where the hosted platform takes the state of sources.
-pub const SOURCES_STATUS_TOPIC: &str = "platform.sources.status";
+use super::channel::Channel;
 
 /// A receiver that is away for a night still hears it the next day.
 const RETRIES: RetryPolicy = RetryPolicy {
@@ -22,36 +19,26 @@ const SANDBOX_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone)]
 pub struct Notices {
-    pub producer: Option<Producer>,
-    /// Where launches are told.
-    pub topic: String,
-    /// Where the state of sources is told.
-    pub status_topic: String,
-    pub webhook: Option<Webhook>,
+    pub channels: Vec<Arc<dyn Channel>>,
     /// How long a delivery is tried.
     pub retries: RetryPolicy,
 }
 
 impl Notices {
-    /// Nobody is told anything.
+    /// No channel at all.
     pub fn none() -> Notices {
-        Notices {
-            producer: None,
-            topic: NOTIFICATIONS_TOPIC.into(),
-            status_topic: SOURCES_STATUS_TOPIC.into(),
-            webhook: None,
-            retries: RETRIES,
-        }
+        Notices { channels: Vec::new(), retries: RETRIES }
     }
 
     /// Into the inbox `notices` of the sandbox.
     pub fn beside(sandbox_url: &str) -> Result<Notices, DriverError> {
         let webhook = Webhook::new(&format!("{sandbox_url}/inbox/notices"), None, SANDBOX_TIMEOUT)?;
-        Ok(Notices { webhook: Some(webhook), ..Notices::none() })
+        Ok(Notices::none().and(webhook))
     }
 
-    /// To Kafka as well.
-    pub fn and_kafka(self, options: &KafkaOptions) -> Result<Notices, DriverError> {
-        Ok(Notices { producer: Some(Producer::new(options)?), ..self })
+    #[must_use]
+    pub fn and(mut self, channel: impl Channel + 'static) -> Notices {
+        self.channels.push(Arc::new(channel));
+        self
     }
 }

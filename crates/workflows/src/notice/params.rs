@@ -75,8 +75,8 @@ impl Target {
     /// The step that goes this way.
     pub(super) fn step(self) -> &'static str {
         match self {
-            Target::Kafka => super::to_kafka::NAME,
-            Target::Webhook => super::to_webhook::NAME,
+            Target::Kafka => "to_kafka",
+            Target::Webhook => "to_webhook",
         }
     }
 }

@@ -16,7 +16,7 @@ use testing::House;
 use testing::trial::{self, Trial};
 use workflows::Drivers;
 use workflows::runtime::external::ExternalSteps;
-use workflows::runtime::override_source::OverrideFiles;
+use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
 use workflows::runtime::{Instance, Runtimes, deprovision, provision, seal_json, update};
 
 use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
@@ -72,9 +72,19 @@ fn load(list: &str) -> Result<ExternalSteps, String> {
 
 /// The same with everything that configuration can add to a plan.
 pub(crate) fn with_all_steps(dir: &Path) -> Drivers {
-    let files = Arc::new(OverrideFiles::open(dir).unwrap());
-    Drivers { override_files: Some(files.clone()), override_objects: Some(files), ..drivers() }
+    let drivers = drivers();
+    let cluster = drivers.clusters.open(&KUBECONFIG.into()).unwrap();
+    let objects = OverrideObjects::new(cluster, "kcp-system".into(), Arc::new(WallClock));
+    let override_sources: Vec<Arc<dyn OverrideSource>> =
+        vec![Arc::new(OverrideFiles::open(dir).unwrap()), Arc::new(objects)];
+    Drivers { override_sources, ..drivers }
 }
+
+/// Of a cluster that is never called.
+const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
+    contexts: [{name: here, context: {cluster: there, user: me}}]\n\
+    clusters: [{name: there, cluster: {server: 'http://127.0.0.1:1'}}]\n\
+    users: [{name: me, user: {token: none}}]\n";
 
 /// Drivers that are connected to nothing.
 fn drivers() -> Drivers {

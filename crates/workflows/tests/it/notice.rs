@@ -84,7 +84,7 @@ async fn the_state_of_a_source_is_told_to_the_platform_alone() {
 async fn a_lost_answer_brings_the_same_notice_again() {
     let post = Post::open().await;
     post.call("POST", "/faults", json!({"system": "inbox", "kind": "drop_after"})).await;
-    let house = house_with(&Notices { producer: None, ..post.notices.clone() }).await;
+    let house = house_with(&post.webhook_alone()).await;
     notice::post(&house.engine, &launch_succeeded()).await.unwrap();
     let ended = finished(&house).await;
     assert_eq!(ended[0].shown.summary.phase, Phase::Succeeded, "{:?}", ended[0].memory.last_error);
@@ -104,7 +104,7 @@ async fn trouble_is_tried_again_and_a_refusal_is_left_for_an_operator() {
         (fault["system"], fault["kind"]) = (json!("inbox"), json!("error"));
         post.call("POST", "/faults", fault).await;
     }
-    let house = house_with(&Notices { producer: None, ..post.notices.clone() }).await;
+    let house = house_with(&post.webhook_alone()).await;
     notice::post(&house.engine, &launch_succeeded()).await.unwrap();
     let ended = finished(&house).await.remove(0);
     let id = ended.shown.summary.id;

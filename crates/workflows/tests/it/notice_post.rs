@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use testing::House;
 use testing::trial::Trial;
 use uuid::Uuid;
-use workflows::notice::{self, About, Deliver, NOTIFICATIONS_TOPIC, Notice, Notices};
+use workflows::notice::{self, About, Deliver, Kafka, NOTIFICATIONS_TOPIC, Notice, Notices};
 
 pub(crate) const ID: Uuid = Uuid::from_u128(7);
 
@@ -28,7 +28,7 @@ impl Post {
         let sandbox = Sandbox::start("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let options =
             KafkaOptions { brokers: sandbox.kafka(), group: "test".into(), ..KafkaOptions::default() };
-        let notices = Notices::beside(&sandbox.url()).unwrap().and_kafka(&options).unwrap();
+        let notices = Notices::beside(&sandbox.url()).unwrap().and(Kafka::new(&options).unwrap());
         let hasty = RetryPolicy {
             first: Duration::from_millis(2),
             max: Duration::from_millis(20),
@@ -39,6 +39,10 @@ impl Post {
 
     pub(crate) async fn house(&self) -> House {
         house_with(&self.notices).await
+    }
+
+    pub(crate) fn webhook_alone(&self) -> Notices {
+        Notices { retries: self.notices.retries, ..Notices::beside(&self.sandbox.url()).unwrap() }
     }
 
     pub(crate) async fn call(&self, method: &str, path: &str, body: Value) -> Value {

@@ -66,6 +66,14 @@ impl OverrideFiles {
 
 #[async_trait]
 impl OverrideSource for OverrideFiles {
+    fn name(&self) -> &'static str {
+        "overrides_from_files"
+    }
+
+    fn title(&self) -> &'static str {
+        "Reading overrides from files"
+    }
+
     async fn overrides(&self, plan: &str, version: &str) -> Result<Vec<OverrideSet>, DriverError> {
         let (this, plan, version) = (self.clone(), plan.to_owned(), version.to_owned());
         let read = move || {

@@ -24,6 +24,17 @@ pub struct OverrideSet {
 
 #[async_trait]
 pub trait OverrideSource: Send + Sync {
+    /// The name of the step that reads it, which is saved.
+    fn name(&self) -> &'static str;
+
+    /// What that step does, for people.
+    fn title(&self) -> &'static str;
+
+    /// The external system that it asks.
+    fn driver(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What applies to a plan and a version of Kyma, in the order in which it is applied: secrets first, then the
     /// rest, each in the order of their names, so that the last one wins and always the same.
     async fn overrides(&self, plan: &str, version: &str) -> Result<Vec<OverrideSet>, DriverError>;

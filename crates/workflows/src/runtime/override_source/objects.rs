@@ -76,6 +76,18 @@ impl OverrideObjects {
 
 #[async_trait]
 impl OverrideSource for OverrideObjects {
+    fn name(&self) -> &'static str {
+        "overrides_from_objects"
+    }
+
+    fn title(&self) -> &'static str {
+        "Reading overrides from labelled objects"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("kubernetes")
+    }
+
     async fn overrides(&self, plan: &str, version: &str) -> Result<Vec<OverrideSet>, DriverError> {
         let mut seen = self.seen.lock().await;
         let now = self.clock.now();

@@ -7,49 +7,18 @@ use crate::runtime::override_source::OverrideSource;
 use crate::runtime::settings::Runtimes;
 
 pub(in crate::runtime) struct OverridesFrom {
-    name: &'static str,
-    title: &'static str,
-    driver: Option<&'static str>,
-    source: Arc<dyn OverrideSource>,
-    runtimes: Arc<Runtimes>,
-}
-
-impl OverridesFrom {
-    pub(in crate::runtime) fn files(
-        source: Arc<dyn OverrideSource>,
-        runtimes: &Arc<Runtimes>,
-    ) -> OverridesFrom {
-        OverridesFrom {
-            name: "overrides_from_files",
-            title: "Reading overrides from files",
-            driver: None,
-            source,
-            runtimes: Arc::clone(runtimes),
-        }
-    }
-
-    pub(in crate::runtime) fn objects(
-        source: Arc<dyn OverrideSource>,
-        runtimes: &Arc<Runtimes>,
-    ) -> OverridesFrom {
-        OverridesFrom {
-            name: "overrides_from_objects",
-            title: "Reading overrides from labelled objects",
-            driver: Some("kubernetes"),
-            source,
-            runtimes: Arc::clone(runtimes),
-        }
-    }
+    pub(in crate::runtime) source: Arc<dyn OverrideSource>,
+    pub(in crate::runtime) runtimes: Arc<Runtimes>,
 }
 
 #[async_trait]
 impl<W: OnInstance> Step<W> for OverridesFrom {
     fn name(&self) -> &'static str {
-        self.name
+        self.source.name()
     }
 
     fn title(&self) -> &'static str {
-        self.title
+        self.source.title()
     }
 
     fn effect(&self) -> Effect {
@@ -57,7 +26,7 @@ impl<W: OnInstance> Step<W> for OverridesFrom {
     }
 
     fn driver(&self) -> Option<&'static str> {
-        self.driver
+        self.source.driver()
     }
 
     async fn run(&self, op: &mut Operation<W>) -> Outcome {

@@ -80,11 +80,8 @@ pub fn plan(drivers: &Drivers) -> Plan<Update> {
         .step(1, Start)
         .step(1, Initialisation { runtimes: Arc::clone(runtimes) })
         .step(1, compare::Compare { runtimes: Arc::clone(runtimes) });
-    if let Some(source) = &drivers.override_files {
-        plan = plan.step(2, OverridesFrom::files(Arc::clone(source), runtimes));
-    }
-    if let Some(source) = &drivers.override_objects {
-        plan = plan.step(2, OverridesFrom::objects(Arc::clone(source), runtimes));
+    for source in &drivers.override_sources {
+        plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
     }
     let plan = plan
         .step(3, ServiceManagerOverrides { runtimes: Arc::clone(runtimes) })

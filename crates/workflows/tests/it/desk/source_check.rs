@@ -14,7 +14,7 @@ use workflows::due::{Backoff, Swept};
 use workflows::launch::Launches;
 use workflows::launch::accounts::{self, AccountBook, NewSource};
 use workflows::launch::cloud::{Access, ProviderKind};
-use workflows::notice::Notices;
+use workflows::notice::{Kafka, Notices};
 use workflows::source_check::{self, CheckSource, SourceCheck};
 
 use super::office::{Office, anna};
@@ -118,7 +118,7 @@ async fn the_service_that_keeps_a_source_is_told_once() {
         let book = AccountBook::outside(SourcesApi::new(&url, Duration::from_secs(5)).unwrap());
         let kafka =
             KafkaOptions { brokers: sandbox.kafka(), group: "test".into(), ..KafkaOptions::default() };
-        (Launches { accounts: book, ..launches }, Notices::none().and_kafka(&kafka).unwrap())
+        (Launches { accounts: book, ..launches }, Notices::none().and(Kafka::new(&kafka).unwrap()))
     })
     .await;
     let check = source_check::ask(&office.engine, &anna(), "1").await.unwrap();
