@@ -240,10 +240,12 @@ impl<'a> Layers<'a> {
     }
 
     fn warn(&mut self, source: &Source, spot: Spot, path: &str) {
-        let hint = nearest::setting(self.table, path)
-            .map(|name| format!(": did you mean `{name}`?"))
-            .unwrap_or_default();
-        let message = format!("unknown setting `{path}` is ignored{hint}");
+        let message = if self.table.had(path) {
+            format!("`{path}` is ignored: this release has no such setting any more; remove it")
+        } else {
+            let hint = nearest::setting(self.table, path).map(|name| format!(": did you mean `{name}`?"));
+            format!("unknown setting `{path}` is ignored{}", hint.unwrap_or_default())
+        };
         self.warnings.push(Warning { origin: source.at(spot), message });
     }
 }

@@ -5,7 +5,10 @@ use crate::setting::Setting;
 
 /// The settings of a program, in the order of the manual.
 #[derive(Debug)]
-pub struct Table(Vec<Setting>);
+pub struct Table {
+    settings: Vec<Setting>,
+    removed: &'static [&'static str],
+}
 
 /// What a dotted path means.
 #[derive(Debug)]
@@ -19,11 +22,21 @@ pub enum Shape<'a> {
 impl Table {
     /// One slice per part of the program.
     pub fn new(parts: &[&[Setting]]) -> Table {
-        Table(parts.concat())
+        Table { settings: parts.concat(), removed: &[] }
+    }
+
+    /// Settings of earlier releases. A file that still has one is read, with a warning that says so.
+    #[must_use]
+    pub fn removed(self, paths: &'static [&'static str]) -> Table {
+        Table { removed: paths, ..self }
     }
 
     pub fn iter(&self) -> std::slice::Iter<'_, Setting> {
-        self.0.iter()
+        self.settings.iter()
+    }
+
+    pub fn had(&self, path: &str) -> bool {
+        self.removed.contains(&path)
     }
 
     pub fn shape(&self, path: &str) -> Shape<'_> {

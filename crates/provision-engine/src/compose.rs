@@ -198,7 +198,6 @@ fn unconnected(builder: EngineBuilder) -> Engine {
 fn no_drivers() -> Drivers {
     Drivers {
         greeter: Arc::new(NobodyGreets::default()),
-        greets_runtimes: true,
         runtimes: Arc::new(Runtimes::default()),
         provisioner: Arc::new(NobodyProvisions),
         director: None,
@@ -225,7 +224,6 @@ fn drivers(
     let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
     let drivers = Drivers {
         greeter: greeter(config, greeter_url.as_deref())?,
-        greets_runtimes: config.runtime.hello_world && greeter_url.is_some(),
         runtimes: Arc::new(runtimes::runtimes(config)?),
         provisioner: runtimes::provisioner(&config.drivers.provisioner, sandbox)?,
         director: runtimes::director(&config.drivers, sandbox)?,

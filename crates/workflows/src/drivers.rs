@@ -23,8 +23,6 @@ use crate::serverless::{Serverless, ServerlessSettings};
 #[derive(Clone)]
 pub struct Drivers {
     pub greeter: Arc<dyn Greeter>,
-    /// Whether runtimes are greeted too, by the example step.
-    pub greets_runtimes: bool,
     pub runtimes: Arc<Runtimes>,
     pub provisioner: Arc<dyn Provisioner>,
     pub director: Option<Arc<dyn Director>>,
@@ -54,7 +52,6 @@ impl Drivers {
         let launches = Launches::beside(url, Arc::clone(&store), timeout)?;
         Ok(Drivers {
             greeter: Arc::new(HttpGreeter::new(url, timeout)?),
-            greets_runtimes: true,
             runtimes: Arc::new(runtimes),
             provisioner: Arc::new(provisioner),
             director: Some(Arc::new(director)),

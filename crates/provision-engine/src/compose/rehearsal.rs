@@ -12,7 +12,7 @@ use workflows::Drivers;
 use workflows::runtime::catalog::{Plan, Purpose};
 use workflows::runtime::{Instance, Parameters, provision, seal_json};
 
-use super::{no_drivers, runtimes, uses_sandbox};
+use super::{no_drivers, runtimes};
 use crate::config::Config;
 
 /// What a platform would ask for. A body of the broker's API can be given as it is.
@@ -85,9 +85,7 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 /// What the request is made of comes from the configuration; what would be called does not exist.
 fn drivers(config: &Config) -> Result<Drivers> {
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
-    let has_greeter = config.drivers.greeter.url.is_some() || uses_sandbox(config);
     let drivers = Drivers {
-        greets_runtimes: config.runtime.hello_world && has_greeter,
         runtimes: Arc::new(runtimes::runtimes(config)?),
         accounts: runtimes::accounts(config, Arc::new(MemoryStore::new()))?,
         override_sources: runtimes::override_sources(config, &clusters)?,

@@ -100,6 +100,7 @@ pub(crate) fn table() -> &'static Table {
             Log::SETTINGS,
             SECRETS,
         ])
+        .removed(&["runtime.hello_world"])
     });
     &TABLE
 }

@@ -19,6 +19,7 @@ use workflows::runtime::external::ExternalSteps;
 use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
 use workflows::runtime::{Instance, Runtimes, deprovision, provision, seal_json, update};
 
+use crate::runtime_greeting::provision_with_greeting;
 use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
 
 const SECRET: &str = "s3cret-0123456789abcdef0123456789abcdef";
@@ -105,7 +106,7 @@ fn params(instance: &str, _runtime: &str) -> Value {
 }
 
 async fn provisioning(service: &Service, weight: u16, more: &str) -> RuntimeTrial<provision::Provision> {
-    let mut trial = RuntimeTrial::of(provision::plan, Before::Asked, params).await;
+    let mut trial = RuntimeTrial::of(provision_with_greeting, Before::Asked, params).await;
     trial.drivers.external = service.steps("runtime.provision", weight, more);
     trial
 }

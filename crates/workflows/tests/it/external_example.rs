@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::trial::Trial;
 use workflows::Drivers;
+use workflows::runtime::Instance;
 use workflows::runtime::external::ExternalSteps;
-use workflows::runtime::{Instance, provision};
 
+use crate::runtime_greeting::provision_with_greeting;
 use crate::runtime_trial::{Before, RuntimeTrial, read};
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
@@ -70,7 +71,7 @@ impl Drop for Example {
 async fn its_motto_and_its_secret_arrive_at_the_provisioner() {
     let example = Example::start();
     let params = |instance: &str, _: &str| json!({"instance_id": instance});
-    let mut trial = RuntimeTrial::of(provision::plan, Before::Asked, params).await;
+    let mut trial = RuntimeTrial::of(provision_with_greeting, Before::Asked, params).await;
     trial.drivers.external = Arc::new(example.steps(&trial.drivers));
     let house = trial.house().await;
     trial.prepare(&house.engine).await;

@@ -22,6 +22,7 @@ mod other_tenants;
 mod override_sources;
 mod poison;
 mod runtime;
+mod runtime_greeting;
 mod runtime_trial;
 mod serverless;
 mod serverless_delete;

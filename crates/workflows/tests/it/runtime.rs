@@ -13,6 +13,7 @@ use testing::House;
 use testing::trial::{self, Trial};
 use workflows::runtime::{Binding, Instance, UnknownOutcome, bind, deprovision, provision, unbind, update};
 
+use crate::runtime_greeting::{deprovision_with_greeting, provision_with_greeting};
 use crate::runtime_trial::{Before, RuntimeTrial, instance, read, write};
 
 fn only_the_instance(instance: &str, _runtime: &str) -> Value {
@@ -59,7 +60,31 @@ async fn provisioned(
 }
 
 async fn on_trial() -> RuntimeTrial<provision::Provision> {
-    RuntimeTrial::of(provision::plan, Before::Asked, only_the_instance).await
+    RuntimeTrial::of(provision_with_greeting, Before::Asked, only_the_instance).await
+}
+
+#[tokio::test]
+async fn a_release_without_a_step_finishes_an_operation_that_has_run_it() {
+    let trial = on_trial().await;
+    trial.world.put("/provisioner/script", &json!({"provision_ms": 600_000})).await;
+    let store = Arc::new(MemoryStore::new());
+    let open = |plan| {
+        let builder = House::plan(Arc::clone(&store) as Arc<_>, Arc::new(WallClock));
+        House::open(builder.workflow(plan), None)
+    };
+    let old = open(provision_with_greeting(&trial.drivers)).await;
+    trial.prepare(&old.engine).await;
+    let id = old.submit("runtime.provision", trial.resource().as_deref(), trial.params()).await;
+    let waiting = old.until(id, |phase| phase == Phase::Waiting).await;
+    assert!(waiting.memory.facts.contains_key("hello_world.greeting"), "{:?}", waiting.memory.facts);
+    old.close().await;
+
+    trial.world.post("/clock", &json!({"advance_ms": 600_000})).await;
+    let new = open(provision::plan(&trial.drivers)).await;
+    let ended = new.finished(id).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(ended.memory.facts["hello_world.greeting"], waiting.memory.facts["hello_world.greeting"]);
+    assert_eq!(trial.world.made("runtime").await, 1);
 }
 
 #[tokio::test]
@@ -170,7 +195,7 @@ async fn a_cluster_that_fails_says_why_and_can_be_removed() {
 async fn a_clean_up_that_cannot_be_done_now_is_done_later_and_keeps_no_cluster_alive() {
     let trial = RuntimeTrial::of(deprovision::plan, Before::Ready, only_the_instance).await;
     trial.world.fault(&json!({"system": "greeter", "kind": "error", "status": 422, "times": 3})).await;
-    let plan = deprovision::plan(&trial.drivers).retrigger(Duration::from_millis(1), 10);
+    let plan = deprovision_with_greeting(&trial.drivers).retrigger(Duration::from_millis(1), 10);
     let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(WallClock)).workflow(plan);
     let house = House::open(builder, None).await;
     trial.prepare(&house.engine).await;

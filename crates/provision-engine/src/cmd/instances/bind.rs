@@ -62,8 +62,7 @@ pub(super) async fn run(global: &Global, args: &BindArgs, broker: &Broker) -> Re
         plan_id: Some(plan.ids.plan.clone()),
         context,
         parameters: Some(parameters).filter(|parameters| !parameters.is_empty()),
-        bind_resource: None,
-        predecessor_binding_id: None,
+        ..BindBody::default()
     };
     let reply = match broker.bind(&subject, &body).await {
         Ok(reply) => reply,

@@ -202,6 +202,13 @@ fn unknown_keys_are_warnings_with_a_hint() {
         ],
     );
     warned("colour: blue", &["provision-engine.yaml:1:1: unknown setting `colour` is ignored"]);
+    warned(
+        "runtime:\n  hello_world: false",
+        &[
+            "provision-engine.yaml:2:3: `runtime.hello_world` is ignored: this release has no such setting any more; \
+           remove it",
+        ],
+    );
 }
 
 /// Pieces from which broken files are put together: more likely to reach deep places than noise is.

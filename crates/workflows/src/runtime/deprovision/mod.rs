@@ -3,7 +3,6 @@
 
 mod archive;
 mod find_runtime;
-mod hello_world;
 mod release_credentials;
 mod remove_runtime;
 mod wait_for_removal;
@@ -56,15 +55,9 @@ pub const REMOVE_RUNTIME: u16 = 10;
 
 /// The table of steps and weights.
 pub fn plan(drivers: &Drivers) -> Plan<Deprovision> {
-    let mut plan = Plan::new(OnFailure::Leave).step(1, Start).step_when(
-        |op| !op.params.force,
-        2,
-        find_runtime::FindRuntime::new(drivers),
-    );
-    if drivers.greets_runtimes {
-        plan = plan.clean_up(3, hello_world::HelloWorld::new(&drivers.greeter));
-    }
-    let plan = plan
+    let plan = Plan::new(OnFailure::Leave)
+        .step(1, Start)
+        .step_when(|op| !op.params.force, 2, find_runtime::FindRuntime::new(drivers))
         .step_when(|op| !op.params.force, REMOVE_RUNTIME, remove_runtime::RemoveRuntime::new(drivers))
         .step_when(|op| !op.params.force, 20, wait_for_removal::WaitForRemoval::new(drivers))
         .clean_up(30, release_credentials::ReleaseCredentials { accounts: drivers.accounts.clone() })

@@ -7,7 +7,6 @@ mod create_runtime;
 mod fetch_dashboard;
 mod fetch_kubeconfig;
 mod hand_over;
-mod hello_world;
 mod resolve_credentials;
 mod wait_for_runtime;
 
@@ -65,7 +64,6 @@ pub fn plan(drivers: &Drivers) -> Plan<Provision> {
     let plan = plan
         .step(3, ServiceManagerOverrides { runtimes: Arc::clone(runtimes) })
         .step(3, audit_log_overrides::AuditLogOverrides { runtimes: Arc::clone(runtimes) })
-        .step_if(drivers.greets_runtimes, 5, hello_world::HelloWorld::new(&drivers.greeter))
         .step(CREATE_RUNTIME, create_runtime::CreateRuntime::new(drivers))
         .step(20, wait_for_runtime::WaitForRuntime::new(drivers))
         .step(30, fetch_kubeconfig::FetchKubeconfig::new(drivers))
