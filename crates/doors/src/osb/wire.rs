@@ -21,7 +21,7 @@ pub struct MaintenanceInfo {
 }
 
 /// The body of a request for an instance.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct ProvisionBody {
     #[serde(deserialize_with = "body::text")]
     #[schema(min_length = 1)]
@@ -45,7 +45,7 @@ pub struct ProvisionBody {
 
 /// The body of a change. Parameters are laid over the present ones, field by field at the top level; what is
 /// absent stays.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct UpdateBody {
     #[serde(deserialize_with = "body::text")]
     #[schema(min_length = 1)]
@@ -64,7 +64,7 @@ pub struct UpdateBody {
 }
 
 /// The body of a request for credentials. With `predecessor_binding_id` everything else may be left out.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 pub struct BindBody {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "body::maybe_text")]
     pub service_id: Option<String>,

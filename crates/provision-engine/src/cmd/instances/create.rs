@@ -61,7 +61,7 @@ pub(super) async fn run(global: &Global, args: &CreateArgs, broker: &Broker) -> 
         space_guid: text(&context, "space_guid"),
         context: Some(context),
         parameters: Some(parameters).filter(|parameters| !parameters.is_empty()),
-        maintenance_info: None,
+        ..ProvisionBody::default()
     };
     let reply = match broker.provision(&id, &body).await {
         Ok(reply) => reply,

@@ -66,8 +66,8 @@ pub(super) async fn run(global: &Global, args: &UpdateArgs, broker: &Broker) -> 
         plan_id: wanted.map(|offer| offer.plan.id.clone()),
         parameters: (!args.params.is_empty()).then_some(parameters),
         context: (!args.context.is_empty()).then_some(context),
-        maintenance_info: None,
         previous_values: current.as_ref().map(|current| previous(&current.ids.plan)),
+        ..UpdateBody::default()
     };
     let reply = broker.update(&args.id, &body).await?;
     let asked = Asked {
