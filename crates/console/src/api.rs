@@ -1,5 +1,7 @@
 //! Asks the API on behalf of whoever looks.
 
+use api::Error;
+use api::client::ErrorFormat;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
@@ -7,7 +9,6 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use doors::{Inside, Principal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use crate::trouble::Trouble;
 
@@ -70,7 +71,7 @@ impl Api {
         self.send(Method::DELETE, path, &[], None::<&()>).await
     }
 
-    /// Anything else. What is not a success is trouble.
+    /// Anything else. What is not a success is an error.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -91,7 +92,42 @@ impl Api {
             return Ok(Answer { body: body.into() });
         }
         let id = parts.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let said = serde_json::from_slice::<Value>(&body).unwrap_or(Value::Null);
-        Err(Trouble::read(parts.status, &said, id))
+        let (format, error) = read_error(path, parts.status, &body);
+        Err(Trouble::read(parts.status, format, error, id))
+    }
+}
+
+/// A problem document, as a path that is switched off has it too, else the format of the API at this path.
+fn read_error(path: &str, status: StatusCode, body: &[u8]) -> (ErrorFormat, Option<Error>) {
+    let formats = [
+        ("/", ErrorFormat::Problem),
+        ("/v2/", ErrorFormat::Osb),
+        (LAUNCH, ErrorFormat::Insights),
+        ("/serverless-runtimes", ErrorFormat::Cognit),
+    ];
+    let mut possible = formats.into_iter().filter(|(base, _)| path.starts_with(base));
+    let read = possible.find_map(|(_, format)| Some((format, Some(format.read(status, body)?))));
+    read.unwrap_or((ErrorFormat::Problem, None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_read_in_the_format_of_its_path_or_as_a_problem() {
+        let problem = r#"{"type": "/errors/x", "title": "T", "status": 404, "detail": "d", "code": "x"}"#;
+        let cognit = r#"{"error": "e", "message": "m"}"#;
+        for (path, body, expected) in [
+            ("/operations", problem, Some(ErrorFormat::Problem)),
+            ("/v2/catalog", problem, Some(ErrorFormat::Problem)),
+            ("/v2/catalog", "{}", Some(ErrorFormat::Osb)),
+            ("/serverless-runtimes/7", cognit, Some(ErrorFormat::Cognit)),
+            ("/operations", cognit, None),
+            ("/operations", "<html>", None),
+        ] {
+            let (format, error) = read_error(path, StatusCode::NOT_FOUND, body.as_bytes());
+            assert_eq!(error.map(|_| format), expected, "{path} {body}");
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! What went wrong, as a person is told: what it is, and what to do about it.
 
+use api::client::ErrorFormat;
+use api::{Error, FieldError};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
 
 use crate::desk::Hub;
 use crate::flash::Flash;
@@ -51,26 +52,37 @@ impl Trouble {
             .hint("Ask somebody who has it.")
     }
 
-    /// What the four doors say, each in its own words.
-    pub(crate) fn read(status: StatusCode, body: &Value, request: Option<String>) -> Trouble {
-        let text = |names: &[&str]| {
-            let mut found = names.iter().filter_map(|name| body.get(*name)?.as_str());
-            found.find(|text| !text.is_empty()).map(str::to_owned)
-        };
+    /// An error of an API, each of which has other parts; nothing where the answer was none of its own.
+    pub(crate) fn read(
+        status: StatusCode,
+        format: ErrorFormat,
+        error: Option<Error>,
+        request: Option<String>,
+    ) -> Trouble {
         let usual = status.canonical_reason().unwrap_or("It did not work");
-        let title = text(&["title", "error_title"]).unwrap_or_else(|| usual.to_owned());
-        let detail = text(&["detail", "description", "error", "message", "msg"]);
-        let detail = detail.unwrap_or_else(|| format!("The server answered {}.", status.as_u16()));
-        let more = body.get("message").and_then(Value::as_str).filter(|more| **more != *detail);
-        let hint = text(&["hint", "instance_usable_hint"]).or_else(|| more.map(str::to_owned));
-        Trouble {
-            status,
-            title,
-            detail,
-            hint,
-            flaws: flaws(body),
-            request: request.map(String::into_boxed_str),
+        let error = error.unwrap_or_else(|| Error::of_status(status, ""));
+        let (code, title) = (error.code.to_string(), error.title.to_string());
+        let given = |text: String| Some(text).filter(|text| !text.is_empty());
+        let (title, detail, hint) = match format {
+            ErrorFormat::Problem => (given(title), error.detail.clone(), None),
+            ErrorFormat::Osb => (None, given(error.detail.clone()).unwrap_or(code), None),
+            ErrorFormat::Insights => (None, error.detail.clone(), error.hint.clone()),
+            ErrorFormat::Cognit => {
+                (None, title, given(error.detail.clone()).filter(|_| !error.detail_is_json))
+            }
+        };
+        let detail = given(detail).unwrap_or_else(|| format!("The server answered {}.", status.as_u16()));
+        let flaw = |it: &FieldError| Flaw {
+            field: it.field.clone(),
+            text: it.message.clone(),
+            hint: it.hint.clone(),
+        };
+        let mut flaws: Vec<Flaw> = error.fields.iter().map(flaw).collect();
+        if let (true, Some(field)) = (flaws.is_empty(), error.field.clone()) {
+            flaws.push(Flaw { field, text: detail.clone(), hint: hint.clone() });
         }
+        let title = title.unwrap_or_else(|| usual.to_owned());
+        Trouble { status, title, detail, hint, flaws, request: request.map(String::into_boxed_str) }
     }
 
     /// The sentence that says it in one line.
@@ -110,19 +122,6 @@ impl Trouble {
         let status = self.status;
         html(status, &BareTrouble { trouble: self })
     }
-}
-
-fn flaws(body: &Value) -> Vec<Flaw> {
-    let one = |flaw: &Value| {
-        let text = |name: &str| flaw.get(name).and_then(Value::as_str).map(str::to_owned);
-        let field = text("field").or_else(|| text("pointer"))?;
-        let said =
-            text("error").or_else(|| text("cause")).or_else(|| text("detail")).or_else(|| text("message"));
-        Some(Flaw { field, text: said.unwrap_or_default(), hint: text("hint") })
-    };
-    let lists = ["errors", "flaws"].iter().filter_map(|name| body.get(*name)?.as_array());
-    let all: Vec<Flaw> = lists.flatten().filter_map(one).collect();
-    if all.is_empty() { one(body).into_iter().collect() } else { all }
 }
 
 /// As a sentence begins and ends. A name in front, such as that of a field, stays as it is.
@@ -174,5 +173,34 @@ mod tests {
         let silent = Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", "It does not answer.");
         assert_eq!(silent.part().status(), StatusCode::NO_CONTENT);
         assert_eq!(Trouble::missing("runtime").part().status(), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn an_error_of_each_api_is_told_by_its_parts() {
+        let read = |format: ErrorFormat, body: &str| {
+            let status = StatusCode::BAD_REQUEST;
+            let trouble = Trouble::read(status, format, format.read(status, body.as_bytes()), None);
+            let flaws: Vec<String> =
+                trouble.flaws.into_iter().map(|it| format!("{}={}", it.field, it.text)).collect();
+            [trouble.title, trouble.detail, trouble.hint.unwrap_or_default(), flaws.join(" ")].join("|")
+        };
+        let problem =
+            r#"{"type": "/errors/x", "title": "T", "status": 400, "detail": "d", "code": "x", "field": "f"}"#;
+        assert_eq!(read(ErrorFormat::Problem, problem), "T|d||f=d");
+        assert_eq!(read(ErrorFormat::Osb, r#"{"error": "Odd", "description": "d"}"#), "Bad Request|d||");
+        assert_eq!(read(ErrorFormat::Osb, r#"{"error": "Odd"}"#), "Bad Request|Odd||");
+        assert_eq!(read(ErrorFormat::Cognit, r#"{"error": "e", "message": "m"}"#), "Bad Request|e|m|");
+        assert_eq!(read(ErrorFormat::Cognit, r#"{"error": "e", "message": ["m"]}"#), "Bad Request|e||");
+        let insights = |more: &str| {
+            let rest = r#""trace_id": "", "edge_id": "", "version": "", "build_time": "", "environment": "", "code": "c""#;
+            read(
+                ErrorFormat::Insights,
+                &format!(r#"{{"msg": "m", "error": "e", "hint": "h", {rest}{more}}}"#),
+            )
+        };
+        assert_eq!(insights(r#", "field": "f""#), "Bad Request|e|h|f=e");
+        let flaws = r#", "flaws": [{"field": "a", "message": "1"}, {"field": "b", "message": "2"}]"#;
+        assert_eq!(insights(flaws), "Bad Request|e|h|a=1 b=2");
+        assert_eq!(read(ErrorFormat::Problem, "<html>"), "Bad Request|The server answered 400.||");
     }
 }

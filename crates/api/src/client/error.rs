@@ -21,7 +21,7 @@ pub enum ErrorFormat {
 
 impl ErrorFormat {
     /// Nothing for a body of another form. A broker may answer anything: the status is enough.
-    fn read(self, status: StatusCode, body: &[u8]) -> Option<Error> {
+    pub fn read(self, status: StatusCode, body: &[u8]) -> Option<Error> {
         match self {
             ErrorFormat::Problem => Problem.read(status, body),
             ErrorFormat::Osb => Some(Osb.read(status, body).unwrap_or_else(|| Error::of_status(status, ""))),
