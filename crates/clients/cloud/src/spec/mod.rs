@@ -52,6 +52,9 @@ pub struct KeySpec {
     pub are_uploaded: bool,
 }
 
+/// An option of an upload, by its name.
+pub type UploadOption<'a> = dyn Fn(&str) -> Option<String> + 'a;
+
 /// Images that the Image Builder makes for it.
 #[derive(Debug)]
 pub struct BuildSpec {
@@ -62,7 +65,7 @@ pub struct BuildSpec {
     /// What an upload must name, by whether it names a source.
     pub upload_options: fn(bool) -> &'static [&'static str],
     /// The id of the image, from the options of an upload that is done.
-    pub image_id: fn(&dyn Fn(&str) -> Option<String>) -> Option<String>,
+    pub image_id: fn(&UploadOption<'_>) -> Option<String>,
 }
 
 /// How its names and ids are written. Nothing where a value cannot be chosen.
