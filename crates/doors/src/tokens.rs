@@ -79,7 +79,7 @@ pub(crate) async fn issue_as(
 
 /// What is kept of a token: its SHA-256 in hexadecimal digits.
 pub fn digest(token: &str) -> String {
-    Sha256::digest(token.as_bytes()).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    drivers::hex(&Sha256::digest(token.as_bytes()))
 }
 
 /// Makes an admin token where no admin could get in otherwise. `None` when there is one already, also when

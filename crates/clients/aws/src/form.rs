@@ -1,5 +1,7 @@
 //! The parameters of a call, as the Query API of AWS wants them.
 
+use http_client::percent_encoded;
+
 /// One call: what is to be done, and to what. It may hold user data and secrets, so it is never shown.
 #[derive(Clone)]
 pub(super) struct Form {
@@ -56,9 +58,9 @@ impl Form {
         let mut body = format!("Action={}&Version={version}", self.action);
         for (name, value) in &self.pairs {
             body.push('&');
-            percent_encode(name, "", &mut body);
+            body.push_str(&percent_encoded(name));
             body.push('=');
-            percent_encode(value, "", &mut body);
+            body.push_str(&percent_encoded(value));
         }
         body
     }
@@ -74,20 +76,6 @@ fn literally(value: &str) -> String {
         text.push(c);
     }
     text
-}
-
-/// Writes everything but letters, digits, `-._~` and what is to be kept as the number of its bytes.
-pub(super) fn percent_encode(text: &str, keep: &str, into: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || keep.as_bytes().contains(&byte) {
-            into.push(char::from(byte));
-        } else {
-            into.push('%');
-            into.push(char::from(DIGITS[usize::from(byte >> 4)]));
-            into.push(char::from(DIGITS[usize::from(byte & 15)]));
-        }
-    }
 }
 
 #[cfg(test)]

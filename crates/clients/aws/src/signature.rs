@@ -9,10 +9,10 @@ use std::fmt::Write;
 use aws_lc_rs::{digest, hmac};
 use engine::Timestamp;
 use engine::secret::ExposeSecret;
+use http_client::{hex, percent_encoded_but};
 use time::OffsetDateTime;
 
 use super::Keys;
-use super::form::percent_encode;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
@@ -91,11 +91,8 @@ fn canonical_headers(headers: &[(&str, &str)]) -> BTreeMap<String, String> {
 }
 
 fn canonical_request(request: &Request<'_>, headers: &BTreeMap<String, String>, names: &str) -> String {
-    let mut text = format!("{}\n", request.method);
-    percent_encode(&straight(request.path), "/", &mut text);
-    text.push('\n');
-    text.push_str(&canonical_query(request.query));
-    text.push('\n');
+    let path = percent_encoded_but(&straight(request.path), "/");
+    let mut text = format!("{}\n{path}\n{}\n", request.method, canonical_query(request.query));
     for (name, value) in headers {
         let _ = writeln!(text, "{name}:{value}");
     }
@@ -120,11 +117,7 @@ fn straight(path: &str) -> String {
 
 /// Sorted by name and then by value. What is escaped already stays as it is.
 fn canonical_query(query: &str) -> String {
-    let encoded = |text: &str| {
-        let mut into = String::new();
-        percent_encode(text, "%", &mut into);
-        into
-    };
+    let encoded = |text: &str| percent_encoded_but(text, "%");
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let mut pairs: Vec<(String, String)> = pairs
         .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
@@ -145,12 +138,4 @@ fn signing_key(keys: &Keys, scope: &Scope<'_>) -> hmac::Tag {
 
 fn hmac_of(key: &[u8], text: &str) -> hmac::Tag {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text.as_bytes())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }

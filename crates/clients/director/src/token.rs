@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Clock, Timestamp};
-use http_client::{Answer, DriverError, client_builder, shorten};
+use http_client::{Answer, DriverError, client_builder, percent_encoded, shorten};
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Url};
 use serde::Deserialize;
@@ -149,13 +149,4 @@ fn granted(answer: &Answer) -> Result<TokenBody, DriverError> {
         return Err(SYSTEM.broken("its identity issued an empty token"));
     }
     Ok(body)
-}
-
-/// For a form and for the parts of basic authentication, which OAuth 2 wants encoded like a form.
-fn percent_encoded(text: &str) -> String {
-    let encoded = text.bytes().map(|byte| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    });
-    encoded.collect()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{DriverError, System, client_builder, is_loopback, shorten, signature};
+use http_client::{DriverError, System, client_builder, shorten, signature};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
@@ -45,10 +45,7 @@ impl ExternalService {
         timeout: Duration,
     ) -> Result<ExternalService, DriverError> {
         let system = System(name);
-        let url = system.url(url)?;
-        if url.scheme() == "http" && !is_loopback(&url) {
-            return Err(system.refused("its url must begin with https, unless it leads to this machine"));
-        }
+        let url = system.safe_url(url)?;
         let client = system.client(client_builder(timeout).timeout(timeout))?;
         Ok(ExternalService { system, client, url, secret })
     }
@@ -67,7 +64,7 @@ impl ExternalService {
             .body(body);
         let answer = http_client::Answer::to(self.system, request).await?;
         if answer.status != StatusCode::OK {
-            return Err(self.error(&answer));
+            return Err(Self::error(&answer));
         }
         if answer.body.len() > ANSWER_BYTES_MAX {
             return Err(self.system.broken(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")));
@@ -77,19 +74,11 @@ impl ExternalService {
     }
 
     /// Only for an answer other than 200.
-    fn error(&self, answer: &http_client::Answer) -> DriverError {
-        if let Some(throttled) = answer.throttled() {
-            return throttled;
-        }
+    fn error(answer: &http_client::Answer) -> DriverError {
         let status = answer.status;
-        let words = match serde_json::from_slice::<Complaint>(&answer.body) {
+        answer.error(match serde_json::from_slice::<Complaint>(&answer.body) {
             Ok(complaint) => format!("{status}: {}", shorten(&complaint.reason)),
             Err(_) => status.to_string(),
-        };
-        match status {
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => self.system.broken(words),
-            status if status.is_client_error() => self.system.refused(words),
-            _ => self.system.broken(words),
-        }
+        })
     }
 }

@@ -49,6 +49,15 @@ impl System {
         Ok(url)
     }
 
+    /// An address that secrets may be sent to: https, unless it leads to this machine.
+    pub fn safe_url(self, text: &str) -> Result<Url, DriverError> {
+        let url = self.url(text)?;
+        if url.scheme() == "http" && !is_loopback(&url) {
+            return Err(self.refused("its url must begin with https, unless it leads to this machine"));
+        }
+        Ok(url)
+    }
+
     pub fn client(self, builder: ClientBuilder) -> Result<Client, DriverError> {
         builder
             .build()
@@ -140,6 +149,18 @@ impl Answer {
         })
     }
 
+    /// An answer that is no success, sorted by its status.
+    pub fn error(&self, words: String) -> DriverError {
+        if let Some(throttled) = self.throttled() {
+            return throttled;
+        }
+        match self.status {
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => self.system.broken(words),
+            status if status.is_client_error() => self.system.refused(words),
+            _ => self.system.broken(words),
+        }
+    }
+
     /// The far side is busy, and said so with the status.
     pub fn throttled(&self) -> Option<DriverError> {
         let given = self.headers.get(RETRY_AFTER).map(retry_after);
@@ -172,7 +193,7 @@ pub fn shorten(text: &str) -> String {
 
 /// The client's errors say what happened only in their sources. The URL is left out, because it may name
 /// more than a log should.
-fn explain(error: reqwest::Error) -> String {
+pub fn explain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut source = error.source();

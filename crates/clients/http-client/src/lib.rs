@@ -4,15 +4,17 @@
 //! step adopts its work after a crash, and how an undo finds it.
 
 mod answer;
+mod encode;
 mod error;
 pub mod graphql;
 mod signature;
 mod trust;
 
 pub use answer::{
-    ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, NoAnswer, System, client_builder, is_loopback, read_body,
-    shorten,
+    ANSWER_BYTES_MAX, Answer, MESSAGE_CHARS_MAX, NoAnswer, System, client_builder, explain, is_loopback,
+    read_body, shorten,
 };
+pub use encode::{hex, percent_encoded, percent_encoded_but};
 pub use error::DriverError;
 pub use signature::signature;
 pub use trust::{http_client, trust};

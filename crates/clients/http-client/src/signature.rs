@@ -1,9 +1,9 @@
 //! How a service can tell that a call is ours and that nobody has changed it.
 
-use std::fmt::Write;
-
 use aws_lc_rs::hmac;
 use engine::secret::{ExposeSecret, SecretString};
+
+use crate::encode::hex;
 
 /// The value of the signature header: HMAC with SHA-256 of the time, a dot, and the body.
 pub fn signature(secret: &SecretString, unix_seconds: i64, body: &[u8]) -> String {
@@ -11,11 +11,7 @@ pub fn signature(secret: &SecretString, unix_seconds: i64, body: &[u8]) -> Strin
     let mut context = hmac::Context::with_key(&key);
     context.update(format!("{unix_seconds}.").as_bytes());
     context.update(body);
-    let mut text = String::from("v1=");
-    for byte in context.sign().as_ref() {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("v1={}", hex(context.sign().as_ref()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use engine::Timestamp;
-use http_client::{ANSWER_BYTES_MAX, Answer, DriverError, NoAnswer};
+use http_client::{ANSWER_BYTES_MAX, Answer, DriverError, NoAnswer, explain};
 use identity::{CallerIdentity, Service, complaint};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -162,7 +162,7 @@ async fn ask(request: RequestBuilder) -> Result<Answer, BuilderError> {
 
 fn lost(error: reqwest::Error) -> BuilderError {
     let (is_late, was_asked) = (error.is_timeout(), !error.is_connect());
-    let cause = cause_of(SYSTEM.unreachable(error));
+    let cause = explain(error);
     if is_late {
         BuilderError::TimedOut { cause, was_asked }
     } else {
@@ -171,14 +171,10 @@ fn lost(error: reqwest::Error) -> BuilderError {
 }
 
 fn json<T: serde::de::DeserializeOwned>(answer: &Answer, what: &str) -> Result<T, BuilderError> {
-    answer.json(what).map_err(|error| BuilderError::Broken { cause: cause_of(error) })
-}
-
-fn cause_of(error: DriverError) -> String {
-    match error {
-        DriverError::Unreachable { cause, .. } | DriverError::Broken { cause, .. } => cause,
-        other => other.to_string(),
-    }
+    answer.json(what).map_err(|error| match error {
+        DriverError::Broken { cause, .. } => BuilderError::Broken { cause },
+        other => BuilderError::broken(other.to_string()),
+    })
 }
 
 fn refusal(answer: &Answer) -> BuilderError {

@@ -281,9 +281,6 @@ impl StatusBody {
 
 /// Only for an answer that is not a success.
 fn error(answer: &Answer) -> DriverError {
-    if let Some(throttled) = answer.throttled() {
-        return throttled;
-    }
     let StatusBody { message, reason, .. } = said(answer);
     let message = match answer.status {
         // Not about an object: the path is unknown, because the API is not installed or something else answers.
@@ -297,8 +294,7 @@ fn error(answer: &Answer) -> DriverError {
     match answer.status {
         StatusCode::NOT_FOUND if reason != NOT_FOUND => SYSTEM.broken(words),
         // Somebody else wrote at the same time, or a list took too long to read: the next try begins anew.
-        StatusCode::REQUEST_TIMEOUT | StatusCode::CONFLICT | StatusCode::GONE => SYSTEM.broken(words),
-        status if status.is_client_error() => SYSTEM.refused(words),
-        _ => SYSTEM.broken(words),
+        StatusCode::CONFLICT | StatusCode::GONE => SYSTEM.broken(words),
+        _ => answer.error(words),
     }
 }

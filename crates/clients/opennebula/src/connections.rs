@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use http_client::{DriverError, NoAnswer, System, client_builder, read_body};
+use http_client::{DriverError, NoAnswer, System, client_builder, explain, read_body};
 use reqwest::header::CONNECTION;
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::sync::Semaphore;
@@ -127,10 +127,7 @@ impl Connections {
     fn failed(&self, error: reqwest::Error) -> NebulaError {
         let service = self.system.0;
         let (timed_out, was_asked) = (error.is_timeout(), !error.is_connect());
-        let cause = match self.system.unreachable(error) {
-            DriverError::Unreachable { cause, .. } => cause,
-            other => other.to_string(),
-        };
+        let cause = explain(error);
         if timed_out {
             NebulaError::TimedOut { service, cause, was_asked }
         } else {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{Answer, DriverError, System, client_builder, is_loopback, signature};
+use http_client::{Answer, DriverError, System, client_builder, signature};
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, StatusCode, Url};
+use reqwest::{Client, Url};
 
 const SYSTEM: System = System("webhook");
 /// Nobody expects a longer one, and most services refuse it.
@@ -30,10 +30,7 @@ impl fmt::Debug for Webhook {
 impl Webhook {
     /// Without a secret messages are not signed. A whole call ends after `timeout`.
     pub fn new(url: &str, secret: Option<SecretString>, timeout: Duration) -> Result<Webhook, DriverError> {
-        let url = SYSTEM.url(url)?;
-        if url.scheme() == "http" && !is_loopback(&url) {
-            return Err(SYSTEM.refused("its url must begin with https, unless it leads to this machine"));
-        }
+        let url = SYSTEM.safe_url(url)?;
         let client = SYSTEM.client(client_builder(timeout).timeout(timeout))?;
         Ok(Webhook { client, url, secret })
     }
@@ -65,15 +62,10 @@ impl Webhook {
 
 /// What the answer says stays out of it: it may repeat what was sent.
 fn error(answer: &Answer) -> DriverError {
-    if let Some(throttled) = answer.throttled() {
-        return throttled;
-    }
     let status = answer.status;
-    match status {
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY => SYSTEM.broken(status.to_string()),
-        status if status.is_client_error() => SYSTEM.refused(status.to_string()),
-        status if status.is_redirection() => SYSTEM
-            .refused(format!("{status}: redirects are not followed; set its url to where this one leads")),
-        status => SYSTEM.broken(status.to_string()),
+    if status.is_redirection() {
+        return SYSTEM
+            .refused(format!("{status}: redirects are not followed; set its url to where this one leads"));
     }
+    answer.error(status.to_string())
 }

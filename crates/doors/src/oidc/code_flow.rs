@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use drivers::percent_encoded;
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Clock, Proof};
 use reqwest::Url;
@@ -176,11 +177,11 @@ impl CodeFlow {
             ("code_verifier", verifier.expose_secret()),
         ];
         let CodeFlowSettings { client_id, client_secret, .. } = &self.client;
-        let secret = client_secret.as_ref().map(|secret| exchange::encoded(secret.expose_secret()).into());
+        let secret = client_secret.as_ref().map(|secret| percent_encoded(secret.expose_secret()).into());
         if secret.is_none() {
             fields.push(("client_id", client_id));
         }
-        let client = secret.as_ref().map(|secret| (exchange::encoded(client_id), secret));
+        let client = secret.as_ref().map(|secret| (percent_encoded(client_id), secret));
         let sent = self.signatures.issuer().post(place, exchange::form(&fields), client).await;
         let (status, body) = sent
             .map_err(|why| FlowError::Unavailable(format!("the identity provider is in trouble: {why}")))?;

@@ -1,7 +1,6 @@
 //! The call that turns a code into a token: what is sent, and what the answer means.
 
-use std::fmt::Write;
-
+use drivers::percent_encoded;
 use engine::secret::SecretString;
 use serde::Deserialize;
 
@@ -19,21 +18,8 @@ struct Complaint {
 
 /// A form of these fields.
 pub(super) fn form(fields: &[(&str, &str)]) -> String {
-    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value)));
+    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", percent_encoded(value)));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-/// As forms have it, and the user and password of a client: everything but the plainest characters is spelled out.
-pub(super) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            write!(out, "%{byte:02X}").expect("writing to a string cannot fail");
-        }
-    }
-    out
 }
 
 /// The ID token in an answer. Nothing of the answer gets into a text, because it may repeat what was sent.

@@ -89,6 +89,5 @@ fn is_removed(status: &RuntimeStatus) -> bool {
 /// A name that Kubernetes takes, whatever the id of the binding looks like.
 pub(super) fn account_name(instance_id: &str, binding_id: &str) -> String {
     let digest = Sha256::digest(format!("{instance_id}\n{binding_id}").as_bytes());
-    let short = digest[..10].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    format!("binding-{short}")
+    format!("binding-{}", drivers::hex(&digest[..10]))
 }

@@ -148,7 +148,7 @@ impl Instance {
     /// The same for the same instance and label for ever, for what outlives the operation that makes it.
     pub fn token(&self, label: &str) -> String {
         let digest = Sha256::digest(format!("{}\n{label}", self.instance_id).as_bytes());
-        digest[..16].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+        drivers::hex(&digest[..16])
     }
 
     pub fn parameters(&self, sealer: &Sealer) -> Result<Map<String, Value>, String> {

@@ -1,6 +1,5 @@
 //! One instance type, and lists of them.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use drivers::cloud::{Architecture, InstanceType};
@@ -68,13 +67,7 @@ impl Listing {
     pub fn etag(&self) -> String {
         let digest =
             self.entries.iter().fold(Sha256::new(), |digest, entry| digest.chain_update(line(entry)));
-        let digest = digest.finalize();
-        let hex = digest.iter().take(ETAG_BYTES).fold(String::new(), |mut hex, byte| {
-            // Writing to a string cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        });
-        format!("\"instance-types-{hex}\"")
+        format!("\"instance-types-{}\"", drivers::hex(&digest.finalize()[..ETAG_BYTES]))
     }
 }
 
