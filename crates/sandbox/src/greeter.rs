@@ -3,7 +3,6 @@
 //! It keeps the promises that the engine needs from every far side: a create call carries a token and has its
 //! effect once, what was made can be found by the token, and can be taken back by it.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use axum::extract::rejection::PathRejection;
@@ -18,6 +17,7 @@ use sha2::{Digest, Sha256};
 use crate::World;
 use crate::answer::{JsonBody, Refusal};
 use crate::faults::{self, Gate};
+use crate::hex::hex;
 use crate::ledger::{Deed, Ledger, Made, System};
 
 const GREET: Deed = Deed { system: System::Greeter, kind: "greet" };
@@ -114,8 +114,5 @@ fn secret_of(token: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(b"greeter secret of ");
     hasher.update(token.as_bytes());
-    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+    hex(&hasher.finalize())
 }

@@ -18,7 +18,7 @@ use super::limits::{Capacity, Quota};
 use super::pace::Pace;
 use super::world::{Cloud, Knobs};
 use crate::answer::{JsonBody, Refusal};
-use crate::script;
+use crate::{delays, script};
 
 type Shared = State<Arc<Cloud>>;
 
@@ -51,7 +51,7 @@ async fn set_pace(
     JsonBody(named): JsonBody<Map<String, Value>>,
 ) -> Result<Json<Pace>, Refusal> {
     let mut estate = cloud.estate();
-    estate.knobs.pace = estate.knobs.pace.change(named).map_err(Refusal::bad_request)?;
+    estate.knobs.pace = delays::change(&estate.knobs.pace, named).map_err(Refusal::bad_request)?;
     Ok(Json(estate.knobs.pace))
 }
 

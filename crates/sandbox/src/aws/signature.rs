@@ -13,6 +13,7 @@ use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
 use super::form::decode;
 use super::refusal::Refusal;
+use crate::hex::hex;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const STAMP: &[FormatItem<'_>] = format_description!("[year][month][day]T[hour][minute][second]Z");
@@ -181,13 +182,6 @@ fn mac(key: &[u8], text: &[u8]) -> Vec<u8> {
 /// In hexadecimal digits.
 pub(super) fn sha256(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA256, bytes).as_ref())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
 }
 
 #[cfg(test)]

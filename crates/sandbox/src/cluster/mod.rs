@@ -8,7 +8,6 @@ mod status;
 pub(crate) use self::status::on_fault;
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +28,7 @@ use self::status::Failure;
 use crate::World;
 use crate::connection::Connection;
 use crate::faults::{self, Gate};
+use crate::hex::hex;
 use crate::identity::bearer;
 use crate::jwt::SigningKey;
 use crate::ledger::{Deed, Ledger, System};
@@ -133,10 +133,7 @@ fn admin_token(id: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update(b"administrator of ");
     hasher.update(id.as_bytes());
-    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+    hex(&hasher.finalize())
 }
 
 fn ledger_token(cluster: &str, place: &Place) -> String {

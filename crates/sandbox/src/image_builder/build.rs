@@ -6,7 +6,8 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::admission::{Admitted, Target};
-use super::pace::{Pace, later};
+use super::pace::Pace;
+use crate::delays::later;
 
 /// How many pieces of work building has.
 const TOTAL: u64 = 7;

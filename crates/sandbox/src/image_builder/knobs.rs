@@ -32,6 +32,7 @@ use super::pace::Pace;
 use super::traffic::Errors;
 use super::{ImageBuilder, by_hand};
 use crate::answer::{JsonBody, Refusal};
+use crate::delays;
 
 const LISTED_MAX: usize = 1000;
 
@@ -83,7 +84,7 @@ async fn set_pace(
     JsonBody(named): JsonBody<Map<String, Value>>,
 ) -> Result<Json<Pace>, Refusal> {
     let mut builds = builder.settled();
-    builds.pace = builds.pace.change(named).map_err(Refusal::bad_request)?;
+    builds.pace = delays::change(&builds.pace, named).map_err(Refusal::bad_request)?;
     Ok(Json(builds.pace))
 }
 

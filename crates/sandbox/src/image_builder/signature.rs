@@ -1,16 +1,13 @@
 //! How a receiver can tell that a callback is from here: HMAC with SHA-256 of the time, a dot, and the body.
 
-use std::fmt::Write;
-
 use aws_lc_rs::hmac;
+
+use crate::hex::hex;
 
 pub(super) fn signature(secret: &str, unix_seconds: i64, body: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
     let tag = hmac::sign(&key, format!("{unix_seconds}.{body}").as_bytes());
-    tag.as_ref().iter().fold(String::from("v1="), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("writing to a string cannot fail");
-        text
-    })
+    format!("v1={}", hex(tag.as_ref()))
 }
 
 #[cfg(test)]

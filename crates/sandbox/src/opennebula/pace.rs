@@ -1,21 +1,17 @@
 //! How long everything takes in OpenNebula, by the clock of the sandbox.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use time::OffsetDateTime;
+use serde_json::{Map, Value};
 
 use super::release::Release;
 use super::world::Nebula;
 use crate::answer::{JsonBody, Refusal};
-
-/// A day; whoever wants to wait longer can turn the clock.
-const LASTS_MS_MAX: u64 = 24 * 3600 * 1000;
+use crate::delays;
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,23 +66,6 @@ impl Pace {
             Release::Seven => self.pending_ms + self.sched_window_ms,
         }
     }
-
-    /// What is not named keeps its value.
-    fn change(self, named: Map<String, Value>) -> Result<Self, String> {
-        let mut all = json!(self);
-        for (name, value) in named {
-            if value.as_u64().is_some_and(|lasts_ms| lasts_ms > LASTS_MS_MAX) {
-                return Err(format!("{name} must be at most {LASTS_MS_MAX}"));
-            }
-            all[name] = value;
-        }
-        serde_json::from_value(all).map_err(|error| error.to_string())
-    }
-}
-
-/// A moment so many milliseconds later.
-pub(crate) fn later(at: OffsetDateTime, lasts_ms: u64) -> OffsetDateTime {
-    at + Duration::from_millis(lasts_ms)
 }
 
 pub(super) fn routes(nebula: Arc<Nebula>) -> Router {
@@ -102,6 +81,6 @@ async fn change(
     JsonBody(named): JsonBody<Map<String, Value>>,
 ) -> Result<Json<Pace>, Refusal> {
     let mut estate = nebula.estate();
-    estate.pace = estate.pace.change(named).map_err(Refusal::bad_request)?;
+    estate.pace = delays::change(&estate.pace, named).map_err(Refusal::bad_request)?;
     Ok(Json(estate.pace))
 }

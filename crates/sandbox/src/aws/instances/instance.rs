@@ -1,7 +1,6 @@
 //! One instance, and its life from pending to forgotten.
 
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -13,6 +12,7 @@ use crate::aws::images::Image;
 use crate::aws::pace::Pace;
 use crate::aws::world::{Call, Site};
 use crate::aws::xml::moment;
+use crate::delays::later;
 use crate::loopback::Network;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +79,6 @@ pub(super) struct Instance {
     pub(super) reason: Option<Told>,
     pub(super) address: Option<Ipv4Addr>,
     pub(super) next: Option<(OffsetDateTime, Next)>,
-}
-
-/// A moment so many milliseconds later.
-pub(super) fn later(at: OffsetDateTime, lasts_ms: u64) -> OffsetDateTime {
-    at + Duration::from_millis(lasts_ms)
 }
 
 impl Instance {

@@ -1,7 +1,7 @@
 //! `RunInstances`: once for each client token, all that fit, or none.
 
 use super::describe::write_reservation;
-use super::instance::{Instance, Next, State, later};
+use super::instance::{Instance, Next, State};
 use super::order::{Order, Sound};
 use super::{Instances, Launch};
 use crate::aws::faults::{AwsFaultKind, Chance};
@@ -10,6 +10,7 @@ use crate::aws::limits::Living;
 use crate::aws::refusal::Refusal;
 use crate::aws::world::{Call, Estate, INSTANCE};
 use crate::aws::xml::Xml;
+use crate::delays::later;
 
 pub(in crate::aws) fn run(estate: &mut Estate, call: &Call, form: Form) -> Result<String, Refusal> {
     let order = Order::read(form)?;

@@ -1,12 +1,13 @@
 //! `TerminateInstances`: all that are named, or none.
 
 use super::describe::write_state;
-use super::instance::{Next, State, later};
+use super::instance::{Next, State};
 use crate::aws::faults::Told;
 use crate::aws::form::Form;
 use crate::aws::refusal::Refusal;
 use crate::aws::world::{Call, Estate, INSTANCE};
 use crate::aws::xml::Xml;
+use crate::delays::later;
 
 pub(in crate::aws) fn terminate(estate: &mut Estate, call: &Call, mut form: Form) -> Result<String, Refusal> {
     let ids = form.list("InstanceId")?;

@@ -6,7 +6,8 @@ use super::life::{Fate, Turn};
 use super::machine::Machine;
 use super::state::{Lcm, State};
 use super::{Machines, Refusal, Right};
-use crate::opennebula::pace::{Pace, later};
+use crate::delays::later;
+use crate::opennebula::pace::Pace;
 use crate::opennebula::refusal::ACTION;
 use crate::opennebula::users::Caller;
 

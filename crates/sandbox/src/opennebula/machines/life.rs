@@ -7,7 +7,8 @@ use time::macros::format_description;
 
 use super::machine::Machine;
 use super::state::{Lcm, State};
-use crate::opennebula::pace::{Pace, later};
+use crate::delays::later;
+use crate::opennebula::pace::Pace;
 use crate::opennebula::template::{Template, Vector};
 
 /// A change that comes by itself.

@@ -163,7 +163,6 @@ pub(crate) fn routes(flow: &Arc<OneFlow>, faults: &Arc<Faults>, stop: &Cancellat
         .route("/service/{id}", get(calls::show_service).delete(calls::delete_service))
         .route("/service/{id}/action", post(calls::act_on_service))
         .route("/service/{id}/scale", post(calls::scale_service))
-        .route("/service_pool/purge_done", post(|| async { Answer::Done }))
         .fallback(calls::unknown)
         .method_not_allowed_fallback(calls::unknown)
         .layer(middleware::from_fn_with_state(Arc::clone(flow), authenticate))

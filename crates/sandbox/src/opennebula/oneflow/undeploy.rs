@@ -7,9 +7,9 @@ use time::OffsetDateTime;
 use super::body::CARDINALITY_MAX;
 use super::service::{Fate, Service, all_run, drop_ended};
 use super::state::State;
+use crate::delays::later;
 use crate::opennebula::faults::NebulaFault;
 use crate::opennebula::machines::Machine;
-use crate::opennebula::pace::later;
 use crate::opennebula::world::Estate;
 
 /// The number of the recovery that deletes a machine.
