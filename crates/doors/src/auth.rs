@@ -1,8 +1,6 @@
 //! From a credential to its principal: tokens of this server by their digest, remembered for a few seconds, bearers of
 //! an issuer, and sessions of the console.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,14 +13,13 @@ use tokio::time::timeout;
 
 use crate::error;
 use crate::hall::Hall;
-use crate::http::Failure;
+use crate::http::{Failure, TtlCache};
 use crate::principal::Principal;
 use crate::tokens::{digest, looks_like_a_token};
 
 /// A thousand calls with one token are not a thousand queries. A token that was deleted by another node is
 /// good for this long at most; a deletion by this node counts at once.
 const REMEMBERED: Duration = Duration::from_secs(5);
-const REMEMBERED_MAX: usize = 1024;
 /// A header that is longer holds no token of ours, and an issuer's tokens are shorter too.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
@@ -49,46 +46,7 @@ impl From<StoreError> for Denied {
 
 /// Tokens that were good a moment ago, by their digest. Bad ones are never kept, so that guessing cannot fill
 /// it.
-#[derive(Default)]
-pub(crate) struct TokenCache(Mutex<HashMap<String, Seen>>);
-
-struct Seen {
-    row: TokenRow,
-    at: Timestamp,
-}
-
-impl Seen {
-    /// A clock that was set back makes an entry from the future, which counts for nothing.
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.at <= now && now.since(self.at) < REMEMBERED
-    }
-}
-
-impl TokenCache {
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Seen>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn find(&self, digest: &str, now: Timestamp) -> Option<TokenRow> {
-        self.open().get(digest).filter(|seen| seen.is_fresh(now)).map(|seen| seen.row.clone())
-    }
-
-    fn keep(&self, row: TokenRow, now: Timestamp) {
-        let mut seen = self.open();
-        if seen.len() >= REMEMBERED_MAX {
-            seen.retain(|_, seen| seen.is_fresh(now));
-        }
-        if seen.len() >= REMEMBERED_MAX {
-            seen.clear();
-        }
-        seen.insert(row.digest.clone(), Seen { row, at: now });
-    }
-
-    /// Forgets a token that is no longer good.
-    pub(crate) fn forget(&self, name: &str) {
-        self.open().retain(|_, seen| seen.row.name != name);
-    }
-}
+pub(crate) type TokenCache = TtlCache<String, TokenRow>;
 
 /// The principal of a request. A database that does not answer says nothing about the token: that is a 503, never a
 /// 401.
@@ -145,7 +103,7 @@ fn unknown() -> Denied {
 /// The token of this server with this digest, if it is good now.
 async fn own(hall: &Hall, digest: &str) -> Result<TokenRow, Denied> {
     let now = hall.engine.now();
-    let row = match hall.tokens.find(digest, now) {
+    let row = match hall.tokens.find(digest, now, REMEMBERED) {
         Some(row) => row,
         None => look_up(hall, digest, now).await?.ok_or_else(unknown)?,
     };
@@ -160,7 +118,7 @@ async fn look_up(hall: &Hall, digest: &str, now: Timestamp) -> Result<Option<Tok
     let found = asked.unwrap_or_else(|_| Err(too_slow()))?;
     let found = found.filter(|row| row.digest.as_bytes().ct_eq(digest.as_bytes()).into());
     if let Some(row) = &found {
-        hall.tokens.keep(row.clone(), now);
+        hall.tokens.keep(row.digest.clone(), row.clone(), now, REMEMBERED);
     }
     Ok(found)
 }
@@ -195,38 +153,16 @@ mod tests {
 
     use super::*;
 
-    fn row(name: &str) -> TokenRow {
-        TokenRow {
-            name: name.into(),
-            role: Role::Reader,
-            digest: digest(name),
-            platform: None,
-            created_at: Timestamp(0),
-            expires_at: None,
-        }
-    }
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp(0).plus(Duration::from_secs(seconds))
-    }
-
     #[test]
     fn a_token_is_remembered_for_a_few_seconds_and_never_longer() {
+        let (name, role, platform, created_at) = ("a".to_owned(), Role::Reader, None, Timestamp(0));
+        let row = TokenRow { digest: digest(&name), name, role, platform, created_at, expires_at: None };
+        let at = |seconds: u64| Timestamp(0).plus(Duration::from_secs(seconds));
         let cache = TokenCache::default();
-        cache.keep(row("a"), at(10));
-        assert!(cache.find(&digest("a"), at(14)).is_some());
-        assert!(cache.find(&digest("a"), at(15)).is_none());
-        assert!(cache.find(&digest("a"), at(9)).is_none(), "the clock was set back");
-        cache.forget("a");
-        assert!(cache.find(&digest("a"), at(10)).is_none());
-    }
-
-    #[test]
-    fn the_cache_stays_small() {
-        let cache = TokenCache::default();
-        for number in 0..REMEMBERED_MAX * 3 {
-            cache.keep(row(&number.to_string()), at(1));
-        }
-        assert!(cache.open().len() <= REMEMBERED_MAX);
+        cache.keep(row.digest.clone(), row.clone(), at(10), REMEMBERED);
+        assert!(cache.find(&row.digest, at(14), REMEMBERED).is_some());
+        assert!(cache.find(&row.digest, at(15), REMEMBERED).is_none());
+        cache.forget(|row| row.name == "a");
+        assert!(cache.find(&row.digest, at(10), REMEMBERED).is_none());
     }
 }

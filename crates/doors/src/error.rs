@@ -5,19 +5,16 @@ use std::time::Duration;
 
 use api::{Code, Error};
 use axum::http::header::{ALLOW, WWW_AUTHENTICATE};
-use engine::store::StoreError;
 use engine::{AskError, OperationId, Phase, SubmitError, Verb};
 
-use crate::http::{Failure, Fault, JsonFault, SlowBody};
+use crate::http::{Failure, Fault, JsonFault};
 
 const SOON: Duration = Duration::from_secs(1);
 
 /// What any request can meet, in the words of this API.
 pub(crate) fn fault(fault: Fault) -> Error {
     match fault {
-        Fault::NoSuchPath => {
-            Error::new(Code::NotFound, "there is nothing at this path; /openapi.json lists what there is")
-        }
+        Fault::NoSuchPath => fault.usual().hint("/openapi.json lists what there is"),
         Fault::MethodNotAllowed { method, allowed } => {
             let detail = format!("{method} is not possible here; possible: {allowed}");
             Error::new(Code::MethodNotAllowed, detail).header(ALLOW, &allowed)
@@ -30,30 +27,11 @@ pub(crate) fn fault(fault: Fault) -> Error {
             };
             Error::new(Code::UnsupportedMediaType, detail)
         }
-        Fault::BodyCutOff => Error::new(Code::InvalidBody, "the body could not be read to its end"),
-        Fault::BodyTooLarge { limit } => {
-            Error::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"))
-                .with("limit", limit)
-        }
-        Fault::SlowBody => Error::new(Code::SlowBody, SlowBody.to_string()),
+        Fault::BodyTooLarge { limit } => fault.usual().with("limit", limit),
         Fault::Json(fault) => unreadable(fault),
         Fault::NotAnObject => Error::new(Code::InvalidBody, "the body must be an object"),
-        Fault::Timeout => Error::new(
-            Code::Timeout,
-            "the request was not answered in time; a change that was asked for may still happen",
-        ),
-        Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => Error::new(
-            Code::Internal,
-            "something broke while the request was handled; the log has the request id",
-        ),
-        Fault::Store(StoreError::Unavailable(_)) => {
-            Error::new(Code::DatabaseUnavailable, "the database is not answering; try again in a moment")
-                .retry_after(SOON)
-        }
-        Fault::Store(StoreError::Full(_)) => {
-            Error::new(Code::DatabaseFull, "the database has no room left; an operator must make some")
-                .retry_after(SOON)
-        }
+        Fault::Timeout => fault.usual().hint("a change that was asked for may still happen"),
+        other => other.usual(),
     }
 }
 
@@ -154,6 +132,7 @@ pub(crate) fn submit(error: SubmitError) -> Failure {
 #[cfg(test)]
 mod tests {
     use api::{Format as _, Problem};
+    use engine::store::StoreError;
 
     use super::*;
 

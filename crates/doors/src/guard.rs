@@ -9,9 +9,9 @@ use crate::audit::Deed;
 use crate::auth::authenticate;
 use crate::error;
 use crate::hall::Hall;
-use crate::http::{Admission, Api, Denial, Failure, Fault, request_id};
+use crate::http::{Admission, Api, Denial, Failure, Fault, request_id, rights};
 use crate::principal::Principal;
-use crate::rights::{Needs, allowed, right};
+use crate::rights::{Needs, RIGHTS};
 
 impl Api for Hall {
     type Format = Problem;
@@ -34,8 +34,8 @@ impl Api for Hall {
 
     async fn admit(&self, parts: &mut Parts) -> Result<Admission, Denial> {
         let path = parts.extensions.get::<MatchedPath>().cloned().ok_or(Fault::NoSuchPath)?;
-        let Some(right) = right(&parts.method, path.as_str()) else {
-            let (method, allowed) = (parts.method.clone(), allowed(path.as_str()));
+        let Some(right) = rights::find(&RIGHTS, &parts.method, path.as_str()) else {
+            let (method, allowed) = (parts.method.clone(), rights::allowed(&RIGHTS, path.as_str()));
             let is_other_method = !allowed.is_empty();
             let fault =
                 if is_other_method { Fault::MethodNotAllowed { method, allowed } } else { Fault::NoSuchPath };

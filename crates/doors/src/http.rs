@@ -8,7 +8,9 @@ mod failure;
 mod guard;
 mod idempotency;
 pub(crate) mod openapi;
+pub(crate) mod rights;
 mod slow_body;
+mod ttl_cache;
 mod wait;
 
 use std::any::Any;
@@ -26,6 +28,7 @@ pub(crate) use failure::{Failure, Fault, JsonFault};
 pub(crate) use guard::{Admission, Api, Denial, Note, described, request_id};
 pub(crate) use idempotency::{IDEMPOTENCY_REPLAYED, idempotency_key};
 pub use slow_body::{SlowBody, body_within, is_slow_body};
+pub(crate) use ttl_cache::TtlCache;
 pub(crate) use wait::News;
 
 /// The layers around the routes of an API. From the outside in: errors are written, a panic becomes an error, the guard

@@ -8,7 +8,8 @@ use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 use crate::http::openapi::{add_errors, add_paragraph, add_scheme, operations, secure};
-use crate::rights::{Needs, Right, right};
+use crate::http::rights;
+use crate::rights::{Needs, RIGHTS, Right};
 use crate::router;
 
 const SCHEME: &str = "token";
@@ -39,7 +40,7 @@ pub fn openapi() -> OpenApi {
     let scheme = Http::builder().scheme(HttpAuthScheme::Bearer).bearer_format("pe_…").build();
     add_scheme(&mut api, SCHEME, SecurityScheme::Http(scheme));
     for (path, method, operation) in operations(&mut api) {
-        if let Some(right) = right(&method, path) {
+        if let Some(right) = rights::find(&RIGHTS, &method, path) {
             complete(operation, right);
         }
     }

@@ -8,24 +8,50 @@ use uuid::Uuid;
 use crate::error;
 use crate::http::Failure;
 
-/// The form of today's cursors, so that tomorrow's can be told apart.
-const VERSION: u8 = 1;
+/// The last item of a page.
+pub(crate) trait Position: Sized {
+    /// Tells the cursors of one list from those of others, and today's from tomorrow's.
+    const VERSION: u8;
 
-/// The cursor for the page that comes after this operation.
-pub(crate) fn cursor_after(last: OperationId) -> String {
-    let mut bytes = vec![VERSION];
-    bytes.extend(last.0.as_bytes());
-    URL_SAFE_NO_PAD.encode(bytes)
+    fn bytes(self) -> Vec<u8>;
+
+    fn read(bytes: &[u8]) -> Option<Self>;
 }
 
-pub(crate) fn parse_cursor(text: &str) -> Result<OperationId, Failure> {
+impl Position for OperationId {
+    const VERSION: u8 = 1;
+
+    fn bytes(self) -> Vec<u8> {
+        self.0.as_bytes().to_vec()
+    }
+
+    fn read(bytes: &[u8]) -> Option<OperationId> {
+        Uuid::from_slice(bytes).ok().map(OperationId)
+    }
+}
+
+/// The number of a runtime.
+impl Position for i64 {
+    const VERSION: u8 = 2;
+
+    fn bytes(self) -> Vec<u8> {
+        self.to_be_bytes().to_vec()
+    }
+
+    fn read(bytes: &[u8]) -> Option<i64> {
+        bytes.try_into().ok().map(i64::from_be_bytes)
+    }
+}
+
+/// The cursor for the page that comes after this item.
+pub(crate) fn cursor_after<P: Position>(last: P) -> String {
+    URL_SAFE_NO_PAD.encode([vec![P::VERSION], last.bytes()].concat())
+}
+
+pub(crate) fn parse_cursor<P: Position>(text: &str) -> Result<P, Failure> {
     let bytes = URL_SAFE_NO_PAD.decode(text).unwrap_or_default();
-    let id = match bytes.split_first() {
-        Some((&VERSION, id)) => Uuid::from_slice(id).ok(),
-        _ => None,
-    };
-    let refused = || error::parameter("cursor", "it is not the `next` of an earlier page");
-    id.map(OperationId).ok_or_else(refused)
+    let last = bytes.strip_prefix(&[P::VERSION]).and_then(P::read);
+    last.ok_or_else(|| error::parameter("cursor", "it is not the `next` of an earlier page"))
 }
 
 #[cfg(test)]
@@ -35,9 +61,17 @@ mod tests {
     #[test]
     fn a_cursor_reads_back_and_a_forged_one_is_refused() {
         let id = OperationId(Uuid::from_u128(7));
-        assert_eq!(parse_cursor(&cursor_after(id)).unwrap(), id);
-        for bad in ["", "x", "AAAA", "%%%", &cursor_after(id)[1..], "AgAAAAAAAAAAAAAAAAAAAAc"] {
-            assert!(parse_cursor(bad).is_err(), "{bad}");
+        assert_eq!(parse_cursor::<OperationId>(&cursor_after(id)).unwrap(), id);
+        for bad in
+            ["", "x", "AAAA", "%%%", &cursor_after(id)[1..], "AgAAAAAAAAAAAAAAAAAAAAc", &cursor_after(7)]
+        {
+            assert!(parse_cursor::<OperationId>(bad).is_err(), "{bad}");
+        }
+        for number in [0, 1, i64::MAX, -1] {
+            assert_eq!(parse_cursor::<i64>(&cursor_after(number)).unwrap(), number);
+        }
+        for bad in ["", "x", "AAAA", "%%%", &cursor_after(5)[1..], &cursor_after(id)] {
+            assert!(parse_cursor::<i64>(bad).is_err(), "{bad}");
         }
     }
 }

@@ -4,16 +4,10 @@
 use axum::http::Method;
 use engine::Role;
 
+use crate::http::rights::{self, change, look};
+
 /// One line of the table.
-#[derive(Debug, Clone)]
-pub struct Right {
-    pub method: Method,
-    /// The path as the router matches it.
-    pub path: &'static str,
-    pub needs: Needs,
-    /// The name in the audit log of what this changes; `None` for routes that only look.
-    pub action: Option<&'static str>,
-}
+pub type Right = rights::Right<Needs>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
@@ -82,38 +76,16 @@ pub static RIGHTS: [Right; 48] = {
     ]
 };
 
-const fn look(path: &'static str, needs: Needs) -> Right {
-    Right { method: Method::GET, path, needs, action: None }
-}
-
-const fn change(method: Method, path: &'static str, needs: Needs, action: &'static str) -> Right {
-    Right { method, path, needs, action: Some(action) }
-}
-
-/// What the table says about a request to a path that the router knows.
-pub(crate) fn right(method: &Method, path: &str) -> Option<&'static Right> {
-    // Who may read a thing may also ask whether it is there.
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    RIGHTS.iter().find(|right| right.method == *method && right.path == path)
-}
-
-/// The methods that a path takes, as the `Allow` header lists them.
-pub(crate) fn allowed(path: &str) -> String {
-    let methods = RIGHTS.iter().filter(|right| right.path == path).map(|right| &right.method);
-    let names = methods.map(|method| if method == Method::GET { "GET, HEAD" } else { method.as_str() });
-    names.collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn looking_includes_asking_for_the_head() {
-        assert!(right(&Method::HEAD, "/operations").is_some());
-        assert!(right(&Method::PUT, "/operations").is_none());
-        assert_eq!(allowed("/operations"), "GET, HEAD, POST");
-        assert_eq!(allowed("/signals/{key}"), "POST");
+        assert!(rights::find(&RIGHTS, &Method::HEAD, "/operations").is_some());
+        assert!(rights::find(&RIGHTS, &Method::PUT, "/operations").is_none());
+        assert_eq!(rights::allowed(&RIGHTS, "/operations"), "GET, HEAD, POST");
+        assert_eq!(rights::allowed(&RIGHTS, "/signals/{key}"), "POST");
     }
 
     #[test]

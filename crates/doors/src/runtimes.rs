@@ -1,6 +1,5 @@
 //! The runtimes door: what operators see of service instances, and how they step in.
 
-mod cursor;
 pub(crate) mod events;
 pub(crate) mod expire;
 mod filter;

@@ -1,6 +1,7 @@
 //! `Failure`: what a handler returns in place of an answer. The router that it is in writes it in the format of its API.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use api::{Code, Error};
 use axum::http::{HeaderName, Method, StatusCode};
@@ -9,6 +10,10 @@ use engine::store::StoreError;
 use serde_json::Value;
 use workflows::launch::rejection::Rejection;
 use workflows::serverless::Refusal;
+
+use super::SlowBody;
+
+const SOON: Duration = Duration::from_secs(1);
 
 /// Why a request is not done.
 #[derive(Debug, Clone)]
@@ -45,6 +50,46 @@ pub(crate) enum Fault {
     /// What broke is in the log, and the caller is told nothing of it.
     Internal,
     Store(StoreError),
+}
+
+impl Fault {
+    /// The words that most APIs have in common.
+    pub(crate) fn usual(self) -> Error {
+        match self {
+            Fault::NoSuchPath => Error::new(Code::NotFound, "there is nothing at this path"),
+            Fault::MethodNotAllowed { .. } => {
+                Error::new(Code::MethodNotAllowed, "this path does not take this method")
+            }
+            Fault::Parameter { name, rule } => Error::new(Code::InvalidParameter, format!("{name}: {rule}")),
+            Fault::NotJson { .. } => Error::new(Code::UnsupportedMediaType, "the body is not sent as JSON"),
+            Fault::BodyCutOff => Error::new(Code::InvalidBody, "the body could not be read to its end"),
+            Fault::BodyTooLarge { limit } => {
+                Error::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"))
+            }
+            Fault::SlowBody => Error::new(Code::SlowBody, SlowBody.to_string()),
+            Fault::Json(JsonFault { line, column, .. }) => {
+                let detail = format!("the body is not JSON; see line {line} column {column}");
+                Error::new(Code::MalformedJson, detail)
+            }
+            Fault::NotAnObject => Error::new(Code::InvalidBody, "the body must be a JSON object"),
+            Fault::Timeout => Error::new(Code::Timeout, "the request was not answered in time")
+                .hint("what was asked for may still happen"),
+            Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
+                Error::new(Code::Internal, "something broke while the request was handled")
+                    .hint("the log has the request id")
+            }
+            Fault::Store(StoreError::Unavailable(_)) => {
+                Error::new(Code::DatabaseUnavailable, "the database is not answering")
+                    .hint("try again in a moment")
+                    .retry_after(SOON)
+            }
+            Fault::Store(StoreError::Full(_)) => {
+                Error::new(Code::DatabaseFull, "the database has no room left")
+                    .hint("an operator must make some")
+                    .retry_after(SOON)
+            }
+        }
+    }
 }
 
 /// Where a body is not as it must be. What the parser says may repeat a secret, so some APIs leave it out.

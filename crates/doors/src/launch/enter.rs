@@ -11,11 +11,11 @@ use axum::response::Response;
 
 use super::identify::identify;
 use super::principal::TenantPrincipal;
-use super::rights::{Needs, RESERVATION, Right, allowed, names_no_provider, provider_in, right};
+use super::rights::{Needs, RESERVATION, RIGHTS, Right, names_no_provider, provider_in};
 use super::{BASE, Counter, Desk, error};
 use crate::audit::Deed;
 use crate::hall::Hall;
-use crate::http::{Admission, Api, Denial, Failure, Fault, Note, request_id};
+use crate::http::{Admission, Api, Denial, Failure, Fault, Note, request_id, rights};
 
 /// Something of its own remains for the answer.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -71,8 +71,8 @@ impl Api for Counter {
         let Some(path) = matched.map(|path| path.strip_suffix('/').unwrap_or(path)) else {
             return Err(nothing_at(&at).into());
         };
-        let Some(right) = right(&parts.method, path) else {
-            let (method, allowed) = (parts.method.clone(), allowed(path));
+        let Some(right) = rights::find(&RIGHTS, &parts.method, path) else {
+            let (method, allowed) = (parts.method.clone(), rights::allowed(&RIGHTS, path));
             let is_other_method = !allowed.is_empty() && !names_no_provider(&at);
             let other_method = Fault::MethodNotAllowed { method, allowed };
             return Err(if is_other_method { other_method.into() } else { nothing_at(&at).into() });

@@ -17,42 +17,36 @@ const SOON: Duration = Duration::from_secs(1);
 /// What any request can meet, in the words of this API.
 pub(super) fn fault(fault: Fault) -> Error {
     match fault {
-        Fault::NoSuchPath => Error::new(Code::NotFound, "there is nothing at this path")
-            .hint(format!("{BASE}/openapi.json lists what there is")),
+        Fault::NoSuchPath => fault.usual().hint(format!("{BASE}/openapi.json lists what there is")),
         Fault::MethodNotAllowed { allowed, .. } => {
             let detail = format!("this path does not take this method; it takes {allowed}");
             Error::new(Code::MethodNotAllowed, detail).header(ALLOW, &allowed)
         }
-        Fault::Parameter { name, rule } => {
-            Error::new(Code::InvalidParameter, format!("{name}: {rule}")).field(name)
+        Fault::Parameter { ref name, .. } => {
+            let name = name.clone();
+            fault.usual().field(name)
         }
         Fault::NotJson { .. } => Error::new(
             Code::UnsupportedMediaType,
             "the body is not sent as JSON; send the header Content-Type: application/json",
         ),
         Fault::BodyCutOff => Error::new(Code::MalformedJson, "the body could not be read to its end"),
-        Fault::BodyTooLarge { limit } => {
-            Error::new(Code::BodyTooLarge, format!("the body is larger than {limit} bytes"))
-        }
-        Fault::SlowBody => Error::new(Code::SlowBody, "the body did not arrive in time"),
-        Fault::Json(JsonFault { is_object: false, .. }) | Fault::NotAnObject => {
-            Error::new(Code::InvalidBody, "the body must be a JSON object")
-        }
+        Fault::Json(JsonFault { is_object: false, .. }) => Fault::NotAnObject.usual(),
         Fault::Json(fault) => unreadable(fault),
         Fault::Timeout => Error::new(
             Code::Timeout,
             "the request was not answered in time; a change that was asked for may still happen",
         ),
-        Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
-            Error::new(Code::Internal, "something broke while the request was handled")
-                .hint("the log has the id that is here as trace_id")
-        }
         Fault::Store(StoreError::Unavailable(_)) => {
             Error::new(Code::Unavailable, "the database is not answering")
         }
         Fault::Store(StoreError::Full(_)) => {
             Error::new(Code::Unavailable, "the database has no room left").hint("an operator must make some")
         }
+        Fault::Internal | Fault::Store(_) => {
+            Fault::Internal.usual().hint("the log has the id that is here as trace_id")
+        }
+        other => other.usual(),
     }
 }
 

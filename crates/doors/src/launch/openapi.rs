@@ -13,10 +13,11 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 use utoipa::openapi::{OpenApi, ServerBuilder};
 
 use super::etag::Document;
-use super::rights::{Needs, RESERVATION, Right, right};
+use super::rights::{Needs, RESERVATION, RIGHTS, Right};
 use super::{BASE, router, wire};
 use crate::http::Failure;
 use crate::http::openapi::{add_errors, add_paragraph, add_scheme, operations, secure};
+use crate::http::rights;
 use crate::principal::permission;
 
 const TOKEN: &str = "token";
@@ -52,7 +53,7 @@ pub fn openapi() -> OpenApi {
     let identity = ApiKey::Header(ApiKeyValue::new("X-Rh-Identity"));
     add_scheme(&mut api, IDENTITY, SecurityScheme::ApiKey(identity));
     for (path, method, operation) in operations(&mut api) {
-        if let Some(right) = right(&method, path) {
+        if let Some(right) = rights::find(&RIGHTS, &method, path) {
             complete(operation, right);
         }
     }

@@ -1,11 +1,9 @@
 //! What somebody may do whose identity came in a header: somebody else knows, and is asked once in a while.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use engine::Timestamp;
 use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 use tracing::warn;
@@ -13,9 +11,8 @@ use workflows::launch::rbac::{Permission, Rbac};
 
 use super::error;
 use super::{Counter, LaunchDoor};
-use crate::http::Failure;
+use crate::http::{Failure, TtlCache};
 
-const REMEMBERED_MAX: usize = 4096;
 /// There are not even fifty different ones.
 const PERMISSIONS_MAX: usize = 500;
 
@@ -35,44 +32,7 @@ impl Permissions for Rbac {
 
 /// What was granted a moment ago. The key is the digest of the whole header: whoever differs in anything is
 /// somebody else, so that nobody ever has the permissions of their neighbour.
-#[derive(Default)]
-pub(super) struct Granted(Mutex<HashMap<[u8; 32], Seen>>);
-
-struct Seen {
-    permissions: Arc<[Permission]>,
-    at: Timestamp,
-}
-
-impl Seen {
-    /// A clock that was set back makes an entry from the future, which counts for nothing.
-    fn is_fresh(&self, now: Timestamp, lasts: Duration) -> bool {
-        self.at <= now && now.since(self.at) < lasts
-    }
-}
-
-impl Granted {
-    fn open(&self) -> MutexGuard<'_, HashMap<[u8; 32], Seen>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn find(&self, key: &[u8; 32], now: Timestamp, lasts: Duration) -> Option<Arc<[Permission]>> {
-        self.open()
-            .get(key)
-            .filter(|seen| seen.is_fresh(now, lasts))
-            .map(|seen| Arc::clone(&seen.permissions))
-    }
-
-    fn keep(&self, key: [u8; 32], permissions: Arc<[Permission]>, now: Timestamp, lasts: Duration) {
-        let mut seen = self.open();
-        if seen.len() >= REMEMBERED_MAX {
-            seen.retain(|_, seen| seen.is_fresh(now, lasts));
-        }
-        if seen.len() >= REMEMBERED_MAX {
-            seen.clear();
-        }
-        seen.insert(key, Seen { permissions, at: now });
-    }
-}
+pub(super) type Granted = TtlCache<[u8; 32], Arc<[Permission]>>;
 
 /// Asks, or remembers. Nobody to ask means what the settings say.
 pub(super) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Failure> {
@@ -103,39 +63,13 @@ fn distinct(permissions: Vec<Permission>) -> Arc<[Permission]> {
 mod tests {
     use super::*;
 
-    const MINUTE: Duration = Duration::from_secs(60);
-
-    fn at(seconds: u64) -> Timestamp {
-        Timestamp(0).plus(Duration::from_secs(seconds))
-    }
-
     fn some() -> Arc<[Permission]> {
         Permission::parse("provisioning:pubkey:read").into_iter().collect()
-    }
-
-    #[test]
-    fn a_grant_is_remembered_as_long_as_it_is_set_and_for_nobody_else() {
-        let granted = Granted::default();
-        granted.keep([1; 32], some(), at(10), MINUTE);
-        assert_eq!(granted.find(&[1; 32], at(69), MINUTE), Some(some()));
-        assert_eq!(granted.find(&[1; 32], at(70), MINUTE), None);
-        assert_eq!(granted.find(&[1; 32], at(10), Duration::ZERO), None, "it is not to be remembered");
-        assert_eq!(granted.find(&[1; 32], at(9), MINUTE), None, "the clock was set back");
-        assert_eq!(granted.find(&[2; 32], at(10), MINUTE), None);
     }
 
     #[test]
     fn a_permission_that_is_granted_twice_counts_once() {
         let both = [some().to_vec(), some().to_vec()].concat();
         assert_eq!(distinct(both), some());
-    }
-
-    #[test]
-    fn the_memory_stays_small() {
-        let granted = Granted::default();
-        for number in 0..REMEMBERED_MAX * 3 {
-            granted.keep(Sha256::digest(number.to_string()).into(), some(), at(1), MINUTE);
-        }
-        assert!(granted.open().len() <= REMEMBERED_MAX);
     }
 }

@@ -1,24 +1,14 @@
 //! Who may do what at this door: every route with the permission that it needs. A route that is not in this table
 //! does not answer, whatever the router says.
 
-use std::time::Duration;
-
 use axum::http::Method;
 use workflows::launch::catalogue::REFRESH_LIMIT;
 use workflows::launch::cloud::ProviderKind;
 
+use crate::http::rights::{self, change, look};
+
 /// One line of the table.
-#[derive(Debug, Clone)]
-pub struct Right {
-    pub method: Method,
-    /// The path as the router matches it, below the base path.
-    pub path: &'static str,
-    pub needs: Needs,
-    /// The name in the audit log of what this changes; `None` for routes that only look.
-    pub action: Option<&'static str>,
-    /// How long it may take, where that is not what every request may take.
-    pub limit: Option<Duration>,
-}
+pub type Right = rights::Right<Needs>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
@@ -131,28 +121,6 @@ pub static RIGHTS: [Right; 49] = {
     ]
 };
 
-const fn look(path: &'static str, needs: Needs) -> Right {
-    Right { method: Method::GET, path, needs, action: None, limit: None }
-}
-
-const fn change(method: Method, path: &'static str, needs: Needs, action: &'static str) -> Right {
-    Right { method, path, needs, action: Some(action), limit: None }
-}
-
-/// What the table says about a request to a path that the router knows.
-pub(super) fn right(method: &Method, path: &str) -> Option<&'static Right> {
-    // Who may read a thing may also ask whether it is there.
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    RIGHTS.iter().find(|right| right.method == *method && right.path == path)
-}
-
-/// The methods that a path takes, as the `Allow` header lists them.
-pub(super) fn allowed(path: &str) -> String {
-    let methods = RIGHTS.iter().filter(|right| right.path == path).map(|right| &right.method);
-    let names = methods.map(|method| if method == Method::GET { "GET, HEAD" } else { method.as_str() });
-    names.collect::<Vec<_>>().join(", ")
-}
-
 /// The provider that a path names.
 pub(super) fn provider_in(path: &str) -> Option<ProviderKind> {
     reservation_type(path)?.parse().ok()
@@ -188,6 +156,6 @@ mod tests {
         for none in ["/reservations/7", "/reservations/ibm", "/reservations/", "/launches/aws"] {
             assert_eq!(provider_in(none), None, "{none}");
         }
-        assert_eq!(allowed("/pubkeys"), "GET, HEAD, POST");
+        assert_eq!(rights::allowed(&RIGHTS, "/pubkeys"), "GET, HEAD, POST");
     }
 }

@@ -5,55 +5,25 @@ use std::time::Duration;
 use api::Error;
 use axum::http::StatusCode;
 use axum::http::header::WWW_AUTHENTICATE;
-use engine::store::StoreError;
 
-use crate::http::{Failure, Fault, JsonFault};
+use crate::http::{Failure, Fault};
 
 const SOON: Duration = Duration::from_secs(1);
 
-/// What any request can meet, in the words of this API.
+/// What any request can meet, in the words of this API: those of most APIs, without their codes.
 pub(super) fn fault(fault: Fault) -> Error {
-    let (status, text) = match fault {
-        Fault::NoSuchPath => (StatusCode::NOT_FOUND, "there is nothing at this path".into()),
-        Fault::MethodNotAllowed { .. } => {
-            (StatusCode::METHOD_NOT_ALLOWED, "this path does not take this method".into())
+    let mut error = match fault {
+        Fault::NotJson { .. } => {
+            Error::of_status(StatusCode::BAD_REQUEST, "Content-Type: must be application/json")
         }
-        Fault::Parameter { name, rule } => (StatusCode::BAD_REQUEST, format!("{name}: {rule}")),
-        Fault::NotJson { .. } => (StatusCode::BAD_REQUEST, "Content-Type: must be application/json".into()),
-        Fault::BodyCutOff => (StatusCode::BAD_REQUEST, "the body could not be read to its end".into()),
-        Fault::BodyTooLarge { limit } => {
-            (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is larger than {limit} bytes"))
-        }
-        // A 5xx would make the platform delete what it did not get to ask for.
-        Fault::SlowBody => (StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".into()),
-        Fault::Json(JsonFault { line, column, .. }) => {
-            (StatusCode::BAD_REQUEST, format!("the body is not JSON; see line {line} column {column}"))
-        }
-        Fault::NotAnObject => (StatusCode::BAD_REQUEST, "the body must be a JSON object".into()),
-        Fault::Timeout => {
-            let text = "the request was not answered in time; what was asked for may still happen";
-            (StatusCode::GATEWAY_TIMEOUT, text.into())
-        }
-        Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
-            let text = "something broke while the request was handled; the log has the request id";
-            (StatusCode::INTERNAL_SERVER_ERROR, text.into())
-        }
-        Fault::Store(StoreError::Unavailable(_)) => {
-            return not_now("the database is not answering; try again in a moment");
-        }
-        Fault::Store(StoreError::Full(_)) => {
-            return not_now("the database has no room left; an operator must make some");
-        }
+        other => other.usual(),
     };
-    Error::of_status(status, text)
-}
-
-fn not_now(description: &str) -> Error {
-    Error::of_status(StatusCode::SERVICE_UNAVAILABLE, description).retry_after(SOON)
+    error.code = "".into();
+    error
 }
 
 pub(super) fn unavailable(description: &str) -> Failure {
-    not_now(description).into()
+    Error::of_status(StatusCode::SERVICE_UNAVAILABLE, description).retry_after(SOON).into()
 }
 
 /// With a word of the specification for programs.

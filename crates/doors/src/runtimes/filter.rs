@@ -4,9 +4,10 @@ use engine::store::ResourceQuery;
 use engine::{Phase, Resource};
 use workflows::runtime::{DEPROVISION, Instance, PROVISION, UPDATE};
 
-use super::{cursor, unfinished};
+use super::unfinished;
 use crate::error;
 use crate::http::Failure;
+use crate::paging::parse_cursor;
 use crate::query::{Query, check_text, not_allowed};
 
 /// Beyond this nobody turns pages one by one.
@@ -55,7 +56,7 @@ pub(super) fn filters(query: &mut Query) -> Result<ResourceQuery, Failure> {
 pub(super) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16) -> Result<usize, Failure> {
     let page = query.number("page", 1..=PAGE_MAX)?;
     let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_max));
-    wanted.after = query.text("cursor")?.map(|text| cursor::parse(&text)).transpose()?;
+    wanted.after = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
     if page.is_some() && wanted.after.is_some() {
         return Err(error::parameter("page", "give either a page or a cursor, and not both"));
     }

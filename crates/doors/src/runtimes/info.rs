@@ -5,9 +5,10 @@ use axum::extract::State;
 use axum::http::header::LINK;
 use axum::response::{AppendHeaders, IntoResponse};
 
-use super::{Found, cursor, filter, show};
+use super::{Found, filter, show};
 use crate::hall::Shared;
 use crate::http::Failure;
+use crate::paging::cursor_after;
 use crate::query::Query;
 use crate::wire;
 
@@ -34,7 +35,7 @@ pub(crate) async fn info_runtimes(
     query.finish()?;
     wanted.counts = false;
     let page = hall.engine.resources(&wanted).await?;
-    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor::after(last.number));
+    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
     let link = next.map(|next| format!("</info/runtimes?page_size={size}&cursor={next}>; rel=\"next\""));
     let found = page.rows.into_iter().take(size).filter_map(|row| Found::read(row).ok());
     let all: Vec<wire::RuntimeInfo> =

@@ -8,9 +8,10 @@ use engine::store::ResourceQuery;
 use engine::{Engine, Resource};
 use workflows::runtime::Binding;
 
-use super::{Found, cursor, filter, show};
+use super::{Found, filter, show};
 use crate::hall::Shared;
 use crate::http::Failure;
+use crate::paging::cursor_after;
 use crate::query::{Query, not_allowed};
 use crate::wire;
 
@@ -36,7 +37,7 @@ pub(crate) async fn list_runtimes(
     let size = filter::page(&mut query, &mut wanted, SIZE_MAX)?;
     query.finish()?;
     let page = hall.engine.resources(&wanted).await?;
-    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor::after(last.number));
+    let next = page.rows.get(size).and(page.rows.get(size - 1)).map(|last| cursor_after(last.number));
     // A record that cannot be read is in the log, and does not hide the others.
     let found = page.rows.into_iter().take(size).filter_map(|row| Found::read(row).ok());
     let mut data: Vec<wire::Runtime> =

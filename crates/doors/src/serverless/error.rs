@@ -14,48 +14,29 @@ use crate::http::{Failure, Fault};
 /// The member of an error that says which operation was accepted although the caller does not hear of its end.
 const OPERATION: &str = "operation";
 
-/// What any request can meet, in the words of this API.
+/// What any request can meet, in the words of this API: those of most APIs, with a title in place of a code.
 pub(super) fn fault(fault: Fault) -> Error {
-    let (status, title, text) = match fault {
-        Fault::NoSuchPath => {
-            let text = "there is nothing at this path; runtimes are at /serverless-runtimes";
-            (StatusCode::NOT_FOUND, "Not found", text.into())
-        }
+    let (title, hint) = match &fault {
+        Fault::NoSuchPath => ("Not found", Some("runtimes are at /serverless-runtimes")),
         Fault::MethodNotAllowed { .. } => {
-            let text = "this path does not take this method; the header Allow says which it takes";
-            (StatusCode::METHOD_NOT_ALLOWED, "Method not allowed", text.into())
+            ("Method not allowed", Some("the header Allow says which it takes"))
         }
-        Fault::Parameter { name, rule } => {
-            (StatusCode::BAD_REQUEST, "Invalid parameter", format!("{name}: {rule}"))
-        }
+        Fault::Parameter { .. } => ("Invalid parameter", None),
         Fault::BodyCutOff | Fault::NotJson { .. } | Fault::Json(_) | Fault::NotAnObject => {
-            (StatusCode::BAD_REQUEST, "Invalid JSON", "the body could not be read to its end".into())
+            ("Invalid JSON", None)
         }
-        Fault::BodyTooLarge { limit } => {
-            let text = format!("the body is larger than {limit} bytes");
-            (StatusCode::PAYLOAD_TOO_LARGE, "Request body too large", text)
-        }
-        Fault::SlowBody => {
-            (StatusCode::REQUEST_TIMEOUT, "Request timeout", "the body did not arrive in time".into())
-        }
-        Fault::Timeout => {
-            let text = "the request was not answered in time; what was asked for may still happen";
-            (StatusCode::GATEWAY_TIMEOUT, "Gateway timeout", text.into())
-        }
+        Fault::BodyTooLarge { .. } => ("Request body too large", None),
+        Fault::SlowBody => ("Request timeout", None),
+        Fault::Timeout => ("Gateway timeout", None),
         Fault::Internal | Fault::Store(StoreError::Fenced | StoreError::Refused(_)) => {
-            let text = "something broke while the request was handled; the log has the request id";
-            (StatusCode::INTERNAL_SERVER_ERROR, "Internal error", text.into())
+            ("Internal error", None)
         }
-        Fault::Store(StoreError::Unavailable(_)) => {
-            let text = "the database is not answering; try again in a moment";
-            (StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text.into())
-        }
-        Fault::Store(StoreError::Full(_)) => {
-            let text = "the database has no room left; an operator must make some";
-            (StatusCode::SERVICE_UNAVAILABLE, "Service unavailable", text.into())
-        }
+        Fault::Store(_) => ("Service unavailable", None),
     };
-    titled(status, title, text)
+    let mut error = fault.usual();
+    (error.code, error.title) = ("".into(), title.into());
+    error.hint = hint.map(str::to_owned).or(error.hint.take());
+    error
 }
 
 /// Adds what follows from the status.
@@ -76,14 +57,10 @@ pub(super) fn is_accepted(error: &Error) -> bool {
     error.more.contains_key(OPERATION)
 }
 
-fn titled(status: StatusCode, title: &str, message: String) -> Error {
+pub(super) fn new(status: StatusCode, title: &str, message: impl Into<String>) -> Failure {
     let mut error = Error::of_status(status, message);
     error.title = title.to_owned().into();
-    error
-}
-
-pub(super) fn new(status: StatusCode, title: &str, message: impl Into<String>) -> Failure {
-    titled(status, title, message.into()).into()
+    error.into()
 }
 
 fn accepted(status: StatusCode, title: &str, message: String, operation: OperationId) -> Failure {

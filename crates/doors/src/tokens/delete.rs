@@ -45,7 +45,7 @@ pub(crate) async fn delete_token(
             return Err(Failure::new(Code::LastAdmin, detail));
         }
     }
-    hall.tokens.forget(&name);
+    hall.tokens.forget(|row| row.name == name);
     hall.people.remove_sessions(&name, ProofKind::Token).await?;
     Ok((StatusCode::NO_CONTENT, about(&name)))
 }
