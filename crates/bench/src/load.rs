@@ -89,7 +89,7 @@ pub(super) async fn measure(target: &Target, in_flight: usize, window: Duration)
             tokio::spawn(async move {
                 while let Ok(place) = gate.places.acquire().await {
                     place.forget();
-                    if let Err(error) = engine.submit(command("bench.ten")).await {
+                    if let Err(error) = engine.submit_json(command("bench.ten")).await {
                         provision_engine::output::note(format!("a submit failed: {error}"));
                         break;
                     }

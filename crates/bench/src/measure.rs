@@ -218,7 +218,7 @@ pub(super) async fn let_wait(target: &Target, count: usize) -> Result<()> {
             tokio::spawn(async move {
                 while let Ok(one) = left.try_acquire() {
                     one.forget();
-                    engine.submit(load::command(<workflow::Idle as engine::Workflow>::KIND)).await?;
+                    engine.submit_json(load::command(<workflow::Idle as engine::Workflow>::KIND)).await?;
                 }
                 anyhow::Ok(())
             })

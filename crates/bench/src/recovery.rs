@@ -109,7 +109,7 @@ async fn submit_all(engine: &Engine, count: usize) -> Result<()> {
     let tasks: Vec<_> = (0..count)
         .map(|_| {
             let engine = engine.clone();
-            tokio::spawn(async move { engine.submit(load::command("bench.held")).await })
+            tokio::spawn(async move { engine.submit_json(load::command("bench.held")).await })
         })
         .collect();
     for task in tasks {

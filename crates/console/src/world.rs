@@ -60,7 +60,7 @@ impl World {
             idempotency_key: None,
             queue: false,
         };
-        self.desk.inside.engine().submit(command).await.unwrap();
+        self.desk.inside.engine().submit_json(command).await.unwrap();
         for _ in 0..1000 {
             if self.desk.pulse.events().len() > known {
                 return;

@@ -28,7 +28,7 @@ use crate::store::{
 use crate::worker::Worker;
 use crate::workflow::Workflow;
 use submit::check_name;
-pub use submit::{Accepted, Alongside, Command, SubmitError};
+pub use submit::{Accepted, Alongside, Command, Submission, SubmitError};
 
 /// Runs operations. Cheap to clone: all clones are the same engine.
 #[derive(Clone)]

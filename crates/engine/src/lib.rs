@@ -41,7 +41,8 @@ pub use attempt::{Attempt, Calls, LoseCalls, LostCall, UnknownCall};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};
 pub use engine::{
-    Accepted, Alongside, AskError, Command, Engine, EngineBuilder, Inspection, SubmitError, Unfinishable,
+    Accepted, Alongside, AskError, Command, Engine, EngineBuilder, Inspection, Submission, SubmitError,
+    Unfinishable,
 };
 pub use event::{Because, Body, Changes, Event, MadeBy, Release, masked};
 pub use feed::Feed;

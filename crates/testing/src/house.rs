@@ -47,7 +47,7 @@ impl House {
 
     pub async fn submit(&self, workflow: &str, resource: Option<&str>, params: Value) -> OperationId {
         let command = command(workflow, resource, params);
-        self.engine.submit(command).await.expect("accepted").id
+        self.engine.submit_json(command).await.expect("accepted").id
     }
 
     /// Waits until the operation is in one of these phases.

@@ -199,7 +199,7 @@ async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static st
     prepare_in(trial, &truth).await;
     let resource = trial.resource();
     let submitted =
-        first.engine.submit(command(T::Workflow::KIND, resource.as_deref(), trial.params())).await;
+        first.engine.submit_json(command(T::Workflow::KIND, resource.as_deref(), trial.params())).await;
     if let Ok(accepted) = &submitted {
         let mut news = first.engine.feed().watch();
         while !dying.is_dead() {

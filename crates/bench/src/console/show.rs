@@ -86,7 +86,7 @@ async fn submit(desk: &Desk, count: usize, params: &Value) -> Result<Vec<String>
     let mut ids = Vec::with_capacity(count);
     while ids.len() < count {
         let some = (0..AT_ONCE.min(count - ids.len())).map(|_| {
-            desk.house.engine.submit(Command {
+            desk.house.engine.submit_json(Command {
                 workflow: WORKFLOW.to_owned(),
                 tenant: "bench".to_owned(),
                 resource: None,

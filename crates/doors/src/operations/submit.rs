@@ -55,7 +55,7 @@ pub(crate) async fn submit(
         queue: asked.queue,
     };
     let mut accepted = newly_accepted(&hall, &command);
-    let engine::Accepted { id, repeated } = hall.engine.submit(command).await.map_err(error::submit)?;
+    let engine::Accepted { id, repeated } = hall.engine.submit_json(command).await.map_err(error::submit)?;
     match hall.engine.inspect(id).await {
         Ok(Some(inspection)) => accepted = inspection.shown.summary.into(),
         // It is accepted and durable: who hears anything else sends it again. So we answer what we know.

@@ -1,7 +1,6 @@
 //! Hands operations to the engine, with the credentials of who asked for them.
 
-use engine::{Accepted, OperationId, SubmitError};
-use serde::Serialize;
+use engine::{Accepted, OperationId, SubmitError, Workflow};
 use tracing::warn;
 use workflows::serverless::errand::{self, Errand, Request};
 use workflows::serverless::{Credentials, DELETE, Refusal, UPDATE};
@@ -10,15 +9,6 @@ use super::Counter;
 use super::error;
 use super::error::broken;
 use crate::http::Failure;
-
-/// An operation to be accepted.
-pub(super) struct Order<'a, P> {
-    pub(super) workflow: &'static str,
-    pub(super) resource: String,
-    pub(super) params: &'a P,
-    pub(super) credentials: &'a Credentials,
-    pub(super) key: Option<String>,
-}
 
 /// What became of an order.
 pub(super) enum Taken {
@@ -30,11 +20,8 @@ pub(super) enum Taken {
 }
 
 impl Counter {
-    pub(super) async fn accept<P: Serialize + Sync>(&self, order: Order<'_, P>) -> Result<Taken, Failure> {
-        let Order { workflow, resource, params, credentials, key } = order;
-        let params = serde_json::to_value(params).map_err(|error| broken(&error.to_string()))?;
-        let request = Request { workflow, resource, params, credentials, idempotency_key: key };
-        match errand::accept(&self.hall.engine, &request).await {
+    pub(super) async fn accept<W: Workflow>(&self, request: &Request<'_, W>) -> Result<Taken, Failure> {
+        match errand::accept(&self.hall.engine, request).await {
             Ok(accepted) => Ok(Taken::Accepted(accepted)),
             Err(SubmitError::Busy { operation }) => Ok(Taken::Busy(operation)),
             Err(SubmitError::KeyReused) => Ok(Taken::KeyReused),
@@ -42,7 +29,7 @@ impl Counter {
             Err(SubmitError::Store(error)) => Err(error.into()),
             // The text may repeat what was sent.
             Err(SubmitError::Invalid(_) | SubmitError::UnknownWorkflow { .. }) => {
-                warn!(workflow, "the engine does not accept what the serverless door has checked");
+                warn!(workflow = W::KIND, "the engine does not accept what the serverless door has checked");
                 Err(broken("the engine does not accept an operation"))
             }
         }

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use engine::{Accepted, AskError, OperationId, Timestamp, Verb};
 use tracing::warn;
-use workflows::serverless::{CREATE, Credentials, Errand, Spec, create as workflow};
+use workflows::serverless::errand::Request;
+use workflows::serverless::{Credentials, Errand, Spec, create as workflow};
 
-use super::accept::{Order, Taken};
+use super::accept::Taken;
 use super::answer::Answer;
 use super::auth::Claim;
 use super::body::Sent;
@@ -74,10 +75,10 @@ async fn begin(
         return Ok(before);
     }
     let params = workflow::prepare(&desk.door.serverless, credentials, spec).await?;
-    let key_text = key.map(|key| key.0.clone());
-    let order =
-        Order { workflow: CREATE, resource: resource.clone(), params: &params, credentials, key: key_text };
-    match desk.accept(order).await? {
+    let idempotency_key = key.map(|key| key.0.as_str());
+    let request =
+        Request::<workflow::Create> { resource: &resource, params: &params, credentials, idempotency_key };
+    match desk.accept(&request).await? {
         Taken::Accepted(accepted) => Ok(accepted),
         Taken::Busy(id) => Ok(Accepted { id, repeated: true }),
         // The same request at the same moment may have found other templates.

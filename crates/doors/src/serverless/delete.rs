@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use engine::{AskError, OperationId, Timestamp, Verb};
+use workflows::serverless::errand::Request;
 use workflows::serverless::{Credentials, DELETE, Errand, delete as workflow};
 
-use super::accept::{Order, Taken};
+use super::accept::Taken;
 use super::answer::Answer;
 use super::auth::Claim;
 use super::key::Manner;
@@ -61,8 +62,9 @@ async fn begin(
 ) -> Result<OperationId, Failure> {
     for _ in 0..ATTEMPTS_MAX {
         let resource = Errand::resource(id);
-        let order = Order { workflow: DELETE, resource, params, credentials, key: None };
-        let other = match desk.accept(order).await? {
+        let request =
+            Request::<workflow::Delete> { resource: &resource, params, credentials, idempotency_key: None };
+        let other = match desk.accept(&request).await? {
             Taken::Accepted(accepted) => return Ok(accepted.id),
             Taken::KeyReused => return Err(error::key_reused()),
             Taken::Busy(other) => other,

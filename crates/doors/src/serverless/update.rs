@@ -1,9 +1,10 @@
 //! `PUT /serverless-runtimes/{id}`
 
 use axum::extract::State;
-use workflows::serverless::{Errand, UPDATE, update as workflow};
+use workflows::serverless::errand::Request;
+use workflows::serverless::{Errand, update as workflow};
 
-use super::accept::{Order, Taken};
+use super::accept::Taken;
 use super::answer::Answer;
 use super::auth::Claim;
 use super::body::Sent;
@@ -40,8 +41,13 @@ pub(super) async fn update(
     let began = desk.hall.engine.now();
     let params = workflow::prepare(&desk.door.serverless, &credentials, id, &body).await?;
     let resource = Errand::resource(id);
-    let order = Order { workflow: UPDATE, resource, params: &params, credentials: &credentials, key: None };
-    let operation = match desk.accept(order).await? {
+    let request = Request::<workflow::Update> {
+        resource: &resource,
+        params: &params,
+        credentials: &credentials,
+        idempotency_key: None,
+    };
+    let operation = match desk.accept(&request).await? {
         Taken::Accepted(accepted) => accepted.id,
         Taken::Busy(other) => return Err(error::busy(desk.doing(other).await?)),
         Taken::KeyReused => return Err(error::key_reused()),

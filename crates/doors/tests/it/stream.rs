@@ -163,7 +163,7 @@ async fn events_of_another_node_are_found_by_looking() {
         idempotency_key: None,
         queue: false,
     };
-    let id = other.submit(command).await.unwrap().id.to_string();
+    let id = other.submit_json(command).await.unwrap().id.to_string();
     world.until(&id, "waiting").await;
     let mut reader = open(&world, &id, None).await;
     while reader.next().await.unwrap().kind != "waited" {}

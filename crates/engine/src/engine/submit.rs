@@ -7,14 +7,31 @@ use super::Engine;
 use crate::event::{Body, Event, MadeBy};
 use crate::ids::OperationId;
 use crate::phase::{Phase, Verb};
-use crate::registry::sealing_context;
+use crate::registry::{AnyPlan, sealing_context};
 use crate::secret::Sealer;
 use crate::store::{
     Claimed, Create, Expect, Idempotency, Portrait, Receipt, ResourceWrite, StoreError, Wish, Write,
 };
 use crate::worker::Worker;
+use crate::workflow::Workflow;
 
-/// What somebody asks the engine to do.
+/// An operation to begin, with params that are checked and sealed.
+pub struct Submission<'a, W: Workflow> {
+    pub tenant: &'a str,
+    pub resource: Option<&'a str>,
+    /// Secrets in them are sealed with [`Engine::sealer`] for the same tenant and resource.
+    pub params: &'a W::Params,
+    /// Who asks, for the journal.
+    pub by: &'a str,
+    /// The same key from the same caller means the same operation, where the params are the same too. Sealed values never
+    /// are, so a key is for params without them.
+    pub idempotency_key: Option<&'a str>,
+    /// Wait for a busy resource instead of being refused.
+    pub queue: bool,
+    pub along: Alongside,
+}
+
+/// The same for a workflow that is known by its name alone, with params as a client sent them.
 #[derive(Debug, Clone)]
 pub struct Command {
     pub workflow: String,
@@ -69,12 +86,39 @@ const NAME_CHARS_MAX: usize = 600;
 const PARAMS_BYTES_MAX: usize = 256 * 1024;
 
 impl Engine {
-    pub async fn submit(&self, command: Command) -> Result<Accepted, SubmitError> {
+    /// Begins an operation and changes the record of its resource in one commit.
+    pub async fn submit<W: Workflow>(&self, order: Submission<'_, W>) -> Result<Accepted, SubmitError> {
+        let unwritable = |error: serde_json::Error| SubmitError::Invalid(error.to_string());
+        let params = serde_json::to_value(order.params).map_err(unwritable)?;
+        let text = serde_json::to_string(order.params).map_err(unwritable)?;
+        let command = Command {
+            workflow: W::KIND.to_owned(),
+            tenant: order.tenant.to_owned(),
+            resource: order.resource.map(str::to_owned),
+            params,
+            by: order.by.to_owned(),
+            idempotency_key: order.idempotency_key.map(str::to_owned),
+            queue: order.queue,
+        };
+        self.begin(command, order.along, |_, _, _| Ok(text)).await
+    }
+
+    /// Admits what a client sent, and begins the operation.
+    pub async fn submit_json(&self, command: Command) -> Result<Accepted, SubmitError> {
         self.accept(command, Alongside::default()).await
     }
 
-    /// Submits an operation and changes the record of its resource in one commit.
+    /// The same, and changes the record of its resource in the same commit.
     pub async fn accept(&self, command: Command, along: Alongside) -> Result<Accepted, SubmitError> {
+        self.begin(command, along, |plan, params, sealer| plan.admit(params, sealer)).await
+    }
+
+    async fn begin(
+        &self,
+        command: Command,
+        along: Alongside,
+        admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<String, String>,
+    ) -> Result<Accepted, SubmitError> {
         let house = &self.worker.house;
         let plan =
             self.worker.registry.get(&command.workflow).ok_or_else(|| self.unknown(&command.workflow))?;
@@ -82,8 +126,8 @@ impl Engine {
         command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
         let idempotency = idempotency(&command)?;
         let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
-        let params =
-            plan.admit(command.params, &Sealer::new(&house.ring, context)).map_err(SubmitError::Invalid)?;
+        let sealer = Sealer::new(&house.ring, context);
+        let params = admit(plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
         if params.len() > PARAMS_BYTES_MAX {
             return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
         }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use engine::store::{Expect, MemoryStore, Query, ResourceQuery, Store};
 use engine::{
     Alongside, Command, Effect, Engine, Halt, OnFailure, Operation, Outcome, Phase, Plan, Resource, Settings,
-    Step, SubmitError, Workflow, done,
+    Step, Submission, SubmitError, Workflow, done,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ async fn an_operation_is_run_at_once_only_where_there_is_room() {
     let far = FarSide::immortal(&Arc::new(World::default()));
     let engine = register(builder, &Props::default(), &far, &Arc::new(Tally::default())).build();
     let owner = async |id| truth.show(id).await.unwrap().unwrap().summary.owner;
-    let submit = async || engine.submit(command(json!({"a": ["hang"]}))).await.unwrap().id;
+    let submit = async || engine.submit_json(command(json!({"a": ["hang"]}))).await.unwrap().id;
 
     let before = submit().await;
     assert_eq!((owner(before).await, engine.node(), engine.running()), (None, None, 0), "it has not started");
@@ -129,18 +129,18 @@ async fn params_have_a_limit_and_a_form() {
     let stage = Stage::new().await;
     let engine = &stage.house.engine;
     let long = |bytes: usize| command(json!({"a": ["x".repeat(bytes)]}));
-    let error = engine.submit(long(256 * 1024)).await.unwrap_err().to_string();
+    let error = engine.submit_json(long(256 * 1024)).await.unwrap_err().to_string();
     assert!(error.contains("params are larger than 262144 bytes"), "{error}");
-    engine.submit(long(256 * 1024 - 100)).await.unwrap();
-    let error = engine.submit(command(json!({"a": "no list"}))).await.unwrap_err().to_string();
+    engine.submit_json(long(256 * 1024 - 100)).await.unwrap();
+    let error = engine.submit_json(command(json!({"a": "no list"}))).await.unwrap_err().to_string();
     assert!(error.starts_with("a: "), "the field is named: {error}");
     for (tenant, key) in [("", None), ("t", Some("")), ("t", Some("a\u{7}"))] {
         let tenant = tenant.to_owned();
         let wrong = Command { tenant, idempotency_key: key.map(str::to_owned), ..command(json!({})) };
-        assert!(matches!(engine.submit(wrong).await, Err(SubmitError::Invalid(_))));
+        assert!(matches!(engine.submit_json(wrong).await, Err(SubmitError::Invalid(_))));
     }
     let name = "ä".repeat(600);
-    engine.submit(Command { resource: Some(name), ..command(json!({})) }).await.unwrap();
+    engine.submit_json(Command { resource: Some(name), ..command(json!({})) }).await.unwrap();
     assert!(matches!(engine.signal("", json!(1)).await, Err(SubmitError::Invalid(_))));
 }
 
@@ -254,4 +254,47 @@ async fn a_step_has_facts_state_tokens_records_and_seals() {
     let other = house.engine.sealer("test", "s");
     let sealed = sealer.seal(&"x".into());
     assert!(sealer.open(&sealed).is_ok() && other.open(&sealed).is_err());
+}
+
+/// Takes params from programs, and none from clients.
+struct Typed;
+
+impl Workflow for Typed {
+    const KIND: &'static str = "test.typed";
+    const ABOUT: &'static str = "Has params that are made elsewhere.";
+    type Params = Place;
+    type State = ();
+    type Input = ();
+
+    fn admit(_: Value, _: &engine::secret::Sealer) -> Result<Place, String> {
+        Err("not from outside".into())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn typed_params_are_saved_as_they_are_and_admitted_only_when_they_come_as_json() {
+    let builder = House::plan(Arc::new(MemoryStore::new()), Arc::new(VirtualClock::seeded(9)));
+    let house = House::open(builder.workflow(Plan::<Typed>::new(OnFailure::Leave)), None).await;
+    let json = Command { workflow: "test.typed".into(), ..command(json!({"size": 7})) };
+    let refused = house.engine.submit_json(json).await.unwrap_err();
+    assert_eq!(refused, SubmitError::Invalid("not from outside".into()));
+    let submit = async |size| {
+        let subject = Some((Expect::Absent, Some(Place { size }.portrait().unwrap())));
+        let order = Submission::<Typed> {
+            tenant: "t",
+            resource: Some("r"),
+            params: &Place { size },
+            by: "me",
+            idempotency_key: Some("k"),
+            queue: false,
+            along: Alongside { subject, ..Alongside::default() },
+        };
+        house.engine.submit(order).await
+    };
+    let first = submit(7).await.unwrap();
+    assert!(!first.repeated);
+    assert_eq!(house.finished(first.id).await.shown.params, r#"{"size":7}"#);
+    assert_eq!(house.engine.resource("r").await.unwrap().unwrap().record, r#"{"size":7}"#);
+    assert_eq!(submit(7).await.unwrap().id, first.id, "the same key for the same params");
+    assert_eq!(submit(8).await.unwrap_err(), SubmitError::KeyReused);
 }

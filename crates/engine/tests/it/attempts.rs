@@ -65,7 +65,12 @@ impl Step<Buy> for Order {
 }
 
 /// A step before the order that announces it.
-struct Announce;
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Announce {
+    Now,
+    /// As releases did that saved the time of a call alone, and died then.
+    Earlier,
+}
 
 #[async_trait]
 impl Step<Buy> for Announce {
@@ -76,8 +81,10 @@ impl Step<Buy> for Announce {
         "Announcing the order"
     }
     async fn run(&self, op: &mut Operation<Buy>) -> Outcome {
-        if op.calls(CALL)?.is_none() {
-            op.attempt(CALL).announce()?;
+        match self {
+            _ if op.calls(CALL)?.is_some() => {}
+            Announce::Now => op.attempt(CALL).announce()?,
+            Announce::Earlier => op.remember_as(CALL, &op.now())?,
         }
         done()
     }
@@ -111,10 +118,11 @@ struct Ended {
     took: Duration,
 }
 
-async fn buy(lost: &[LostCall], announces: bool, answer: Result<(), &'static str>) -> Ended {
+async fn buy(lost: &[LostCall], announce: Option<Announce>, answer: Result<(), &'static str>) -> Ended {
     let shop = Shop::default();
     let order = Order { shop: Arc::clone(&shop), answer };
-    let plan = Plan::new(OnFailure::Leave).step_if(announces, 1, Announce);
+    let plan = Plan::new(OnFailure::Leave);
+    let plan = if let Some(announce) = announce { plan.step(1, announce) } else { plan };
     let plan = plan.step(2, Loses(order, Arc::new(Mutex::new(lost.to_vec()))));
     let clock = Arc::new(VirtualClock::seeded(1));
     let builder = House::plan(Arc::new(MemoryStore::new()), clock).workflow(plan);
@@ -131,7 +139,7 @@ async fn buy(lost: &[LostCall], announces: bool, answer: Result<(), &'static str
 
 #[tokio::test(start_paused = true)]
 async fn an_answered_call_costs_one_save_before_it() {
-    let ended = buy(&[], false, Ok(())).await;
+    let ended = buy(&[], None, Ok(())).await;
     assert_eq!((ended.phase, ended.state.as_str()), (Phase::Succeeded, "made"));
     assert_eq!(ended.kinds, "created stepped finished");
     assert_eq!((ended.calls.unknown_since, ended.calls.times), (None, 1));
@@ -139,7 +147,7 @@ async fn an_answered_call_costs_one_save_before_it() {
 
 #[tokio::test(start_paused = true)]
 async fn an_announced_call_costs_no_save_of_its_own_and_is_not_taken_for_unknown() {
-    let ended = buy(&[], true, Ok(())).await;
+    let ended = buy(&[], Some(Announce::Now), Ok(())).await;
     assert_eq!((ended.state.as_str(), ended.calls.times), ("made", 1));
     // The one in the middle starts the step that makes the call.
     assert_eq!(ended.kinds, "created stepped finished");
@@ -147,21 +155,21 @@ async fn an_announced_call_costs_no_save_of_its_own_and_is_not_taken_for_unknown
 
 #[tokio::test(start_paused = true)]
 async fn an_announced_call_whose_answer_is_lost_is_unknown_in_the_next_pass() {
-    let ended = buy(&[LostCall::Answer], true, Ok(())).await;
+    let ended = buy(&[LostCall::Answer], Some(Announce::Now), Ok(())).await;
     assert_eq!((ended.state.as_str(), ended.ordered), ("adopted", 1));
     assert_eq!(ended.calls.unknown_since, None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_carried_out_is_adopted_and_not_repeated() {
-    let ended = buy(&[LostCall::Answer], false, Ok(())).await;
+    let ended = buy(&[LostCall::Answer], None, Ok(())).await;
     assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("adopted", 1, 1));
     assert!(!ended.calls.is_doubled);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_never_arrived_is_repeated_once_it_cannot_arrive_any_longer() {
-    let ended = buy(&[LostCall::Request, LostCall::Request], false, Ok(())).await;
+    let ended = buy(&[LostCall::Request, LostCall::Request], None, Ok(())).await;
     assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("made", 1, 3));
     assert!(ended.took >= SETTLE * 2, "{:?}", ended.took);
     assert!(ended.calls.is_doubled, "the external system may have carried out both");
@@ -169,13 +177,20 @@ async fn a_call_that_never_arrived_is_repeated_once_it_cannot_arrive_any_longer(
 
 #[tokio::test(start_paused = true)]
 async fn an_error_leaves_the_end_unknown_only_if_the_call_may_have_happened() {
-    let refused = buy(&[], false, Err("refused")).await;
+    let refused = buy(&[], None, Err("refused")).await;
     assert_eq!((refused.phase, refused.calls.unknown_since), (Phase::Failed, None));
-    let silent = buy(&[], false, Err("silence")).await;
+    let silent = buy(&[], None, Err("silence")).await;
     assert!(silent.calls.unknown_since > Some(Timestamp(0)));
-    let refused_later = buy(&[LostCall::Request], false, Err("refused")).await;
+    let refused_later = buy(&[LostCall::Request], None, Err("refused")).await;
     assert!(
         refused_later.calls.unknown_since.is_some(),
         "the first call is not settled by a second that failed"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_an_earlier_release_saved_is_unknown() {
+    let ended = buy(&[], Some(Announce::Earlier), Ok(())).await;
+    assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("made", 1, 2));
+    assert!(ended.took >= SETTLE && ended.calls.is_doubled, "{:?}", ended.took);
 }

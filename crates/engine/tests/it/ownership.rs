@@ -114,9 +114,9 @@ async fn one_tenant_with_a_long_queue_does_not_hold_up_another() {
         queue: true,
     };
     for _ in 0..300 {
-        engine.submit(submit("greedy")).await.unwrap();
+        engine.submit_json(submit("greedy")).await.unwrap();
     }
-    let modest = engine.submit(submit("modest")).await.unwrap().id;
+    let modest = engine.submit_json(submit("modest")).await.unwrap().id;
     engine.start(None).await.unwrap();
     let house = House { engine: engine.clone(), node: engine::NodeId(uuid_nil()) };
     house.finished(modest).await;
@@ -234,10 +234,10 @@ async fn a_caller_who_does_not_wait_for_the_answer_strands_nothing() {
         queue: false,
     };
     store.set_mute(true);
-    let hasty = tokio::time::timeout(Duration::from_millis(5), first.engine.submit(command("k"))).await;
+    let hasty = tokio::time::timeout(Duration::from_millis(5), first.engine.submit_json(command("k"))).await;
     assert!(hasty.is_err(), "the caller gave up");
     store.set_mute(false);
-    let again = first.engine.submit(command("k")).await.unwrap();
+    let again = first.engine.submit_json(command("k")).await.unwrap();
     assert!(again.repeated, "it had been saved all the same");
     let id = again.id;
     assert_eq!(first.finished(id).await.shown.summary.phase, Phase::Succeeded);

@@ -202,13 +202,14 @@ impl Simulation {
         };
         let id = match self.some_process() {
             // A frozen process does not answer, and its caller gives up.
-            Some(process) => {
-                tokio::time::timeout(Duration::from_secs(2), process.house.engine.submit(command.clone()))
-                    .await
-                    .ok()
-                    .and_then(Result::ok)
-                    .map(|accepted| accepted.id)
-            }
+            Some(process) => tokio::time::timeout(
+                Duration::from_secs(2),
+                process.house.engine.submit_json(command.clone()),
+            )
+            .await
+            .ok()
+            .and_then(Result::ok)
+            .map(|accepted| accepted.id),
             None => None,
         };
         self.asked.insert(key, (command, id));
@@ -280,7 +281,7 @@ impl Simulation {
             self.start_process().await;
         }
         for (command, id) in self.asked.values_mut() {
-            let accepted = self.processes[0].house.engine.submit(command.clone()).await.unwrap();
+            let accepted = self.processes[0].house.engine.submit_json(command.clone()).await.unwrap();
             assert!(id.is_none_or(|id| id == accepted.id), "the same key gave another operation");
             *id = Some(accepted.id);
         }

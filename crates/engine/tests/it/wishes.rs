@@ -133,10 +133,10 @@ fn command(resource: &str, key: Option<&str>, queue: bool) -> Command {
 async fn a_busy_resource_refuses_or_queues() {
     let stage = Stage::new().await;
     let engine = &stage.house.engine;
-    let first = engine.submit(command("r", None, false)).await.unwrap().id;
-    let refused = engine.submit(command("r", None, false)).await.unwrap_err();
+    let first = engine.submit_json(command("r", None, false)).await.unwrap().id;
+    let refused = engine.submit_json(command("r", None, false)).await.unwrap_err();
     assert_eq!(refused, SubmitError::Busy { operation: first });
-    let second = engine.submit(command("r", None, true)).await.unwrap().id;
+    let second = engine.submit_json(command("r", None, true)).await.unwrap().id;
     let queued = stage.house.inspect(second).await.shown.summary;
     assert_eq!((queued.phase, queued.due_at), (Phase::Pending, None));
     let one = stage.house.finished(first).await.shown.summary;
@@ -149,12 +149,15 @@ async fn a_busy_resource_refuses_or_queues() {
 async fn the_same_key_is_the_same_operation() {
     let stage = Stage::new().await;
     let engine = &stage.house.engine;
-    let first = engine.submit(command("r", Some("k"), false)).await.unwrap();
-    let again = engine.submit(command("r", Some("k"), false)).await.unwrap();
+    let first = engine.submit_json(command("r", Some("k"), false)).await.unwrap();
+    let again = engine.submit_json(command("r", Some("k"), false)).await.unwrap();
     assert_eq!((again.id, again.repeated), (first.id, true));
-    assert_eq!(engine.submit(command("other", Some("k"), false)).await.unwrap_err(), SubmitError::KeyReused);
+    assert_eq!(
+        engine.submit_json(command("other", Some("k"), false)).await.unwrap_err(),
+        SubmitError::KeyReused
+    );
     stage.house.finished(first.id).await;
-    let later = engine.submit(command("r", Some("k"), false)).await.unwrap();
+    let later = engine.submit_json(command("r", Some("k"), false)).await.unwrap();
     assert_eq!(later.id, first.id, "also after it is finished");
 }
 
@@ -164,12 +167,12 @@ async fn what_is_not_known_is_refused_with_what_is() {
     let engine = &stage.house.engine;
     let mut unknown = command("r", None, false);
     unknown.workflow = "test.nothing".into();
-    let error = engine.submit(unknown).await.unwrap_err().to_string();
+    let error = engine.submit_json(unknown).await.unwrap_err().to_string();
     assert_eq!(error, r#"there is no workflow "test.nothing"; known are test.script"#);
     let missing = engine::OperationId::first_at(engine::Timestamp(0));
     assert_eq!(engine.ask(missing, Verb::Cancel, "me", "").await.unwrap_err(), AskError::NotFound);
     for resource in ["", "a\nb", &"x".repeat(601)] {
-        let error = engine.submit(command(resource, None, false)).await.unwrap_err().to_string();
+        let error = engine.submit_json(command(resource, None, false)).await.unwrap_err().to_string();
         assert!(error.contains("resource must have 1 to 600 characters"), "{error}");
     }
 }

@@ -6,13 +6,13 @@ use drivers::cloud::ProviderKind;
 use drivers::identity::CallerIdentity;
 use engine::secret::{ExposeSecret, Sealed, Sealer};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
-use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
 use http::StatusCode;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::LAUNCH;
+use super::Launch;
 use super::admit;
 use super::form::LaunchForm;
 use super::numbers::fresh_id;
@@ -59,25 +59,22 @@ pub async fn launch(
     let desk = Desk { launches, engine, who };
     check_room(&desk, form.provider).await?;
     let (asked, mut findings) = look_up(&desk, identity, form, id).await?;
-    let params = serde_json::to_value(&asked).map_err(|error| internal(&error.to_string()))?;
     let tenant = who.tenant();
-    let sealed = admit::params(asked, &engine.sealer(&tenant, &resource));
-    findings.add(sealed.as_ref().err().cloned().unwrap_or_default());
+    let params = admit::params(asked, &engine.sealer(&tenant, &resource));
+    findings.add(params.as_ref().err().cloned().unwrap_or_default());
     findings.verdict(StatusCode::BAD_REQUEST)?;
-    let record =
-        LaunchRecord::accepted(&sealed.map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?);
-    let portrait = record.portrait().map_err(|error| internal(&error))?;
-    let command = Command {
-        workflow: LAUNCH.to_owned(),
-        by: if who.user.is_empty() { tenant.clone() } else { who.user.clone() },
-        tenant,
-        resource: Some(resource.clone()),
-        params,
+    let params = params.map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
+    let portrait = LaunchRecord::accepted(&params).portrait().map_err(|error| internal(&error))?;
+    let order = Submission::<Launch> {
+        tenant: &tenant,
+        resource: Some(&resource),
+        params: &params,
+        by: &who.name(),
         idempotency_key: None,
         queue: false,
+        along: Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() },
     };
-    let along = Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() };
-    let accepted = engine.accept(command, along).await;
+    let accepted = engine.submit(order).await;
     let row = engine.resource(&resource).await?;
     match (accepted, row) {
         (Ok(accepted), Some(row)) => Ok(AcceptedLaunch {

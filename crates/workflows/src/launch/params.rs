@@ -29,6 +29,11 @@ impl Requester {
         format!("org:{}", self.org)
     }
 
+    /// Who asks, for the journal.
+    pub fn name(&self) -> String {
+        if self.user.is_empty() { self.tenant() } else { self.user.clone() }
+    }
+
     /// Whom the services outside are called for.
     pub fn caller(&self) -> identity::Requester {
         identity::Requester { org: self.org.clone(), account: self.account.clone() }

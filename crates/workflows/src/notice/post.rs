@@ -29,7 +29,7 @@ pub async fn post(engine: &Engine, notice: &Notice) -> Result<(), SubmitError> {
             idempotency_key: Some(format!("{}/{}", notice.id, target.name())),
             queue: false,
         };
-        match engine.submit(command).await {
+        match engine.submit_json(command).await {
             // It was handed over before, in other words. The first ones are on their way.
             Ok(_) | Err(SubmitError::KeyReused) => {}
             Err(error) => return Err(error),

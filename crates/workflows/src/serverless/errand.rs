@@ -8,8 +8,7 @@ use drivers::opennebula::Credentials;
 use engine::prelude::*;
 use engine::secret::Sealer;
 use engine::store::{Expect, Portrait};
-use engine::{Accepted, Alongside, Command, Engine, Rest, SubmitError, Timestamp};
-use serde_json::Value;
+use engine::{Accepted, Alongside, Engine, Rest, Submission, SubmitError, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Errand {
@@ -53,39 +52,36 @@ impl Errand {
 }
 
 /// What somebody asks for, with the credentials to do it.
-#[derive(Debug, Clone)]
-pub struct Request<'a> {
-    pub workflow: &'a str,
-    pub resource: String,
-    pub params: Value,
+pub struct Request<'a, W: Workflow> {
+    pub resource: &'a str,
+    pub params: &'a W::Params,
     pub credentials: &'a Credentials,
-    pub idempotency_key: Option<String>,
+    pub idempotency_key: Option<&'a str>,
 }
 
 /// How often to look again when somebody else has written the record in the meantime.
 const LOOKS_MAX: u32 = 5;
 
 /// Begins an operation, and hands it the credentials in the same commit.
-pub async fn accept(engine: &Engine, request: &Request<'_>) -> Result<Accepted, SubmitError> {
+pub async fn accept<W: Workflow>(engine: &Engine, request: &Request<'_, W>) -> Result<Accepted, SubmitError> {
     let tenant = Errand::tenant(&request.credentials.user);
-    let errand = Errand::new(&engine.sealer(&tenant, &request.resource), request.credentials);
+    let errand = Errand::new(&engine.sealer(&tenant, request.resource), request.credentials);
     let portrait = errand.portrait().map_err(SubmitError::Invalid)?;
     let mut looks = 0;
     loop {
         looks += 1;
-        let row = engine.resource(&request.resource).await?;
+        let row = engine.resource(request.resource).await?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let command = Command {
-            workflow: request.workflow.to_owned(),
-            tenant: tenant.clone(),
-            resource: Some(request.resource.clone()),
-            params: request.params.clone(),
-            by: tenant.clone(),
-            idempotency_key: request.idempotency_key.clone(),
+        let order = Submission::<W> {
+            tenant: &tenant,
+            resource: Some(request.resource),
+            params: request.params,
+            by: &tenant,
+            idempotency_key: request.idempotency_key,
             queue: false,
+            along: Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() },
         };
-        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
-        match engine.accept(command, along).await {
+        match engine.submit(order).await {
             Err(SubmitError::Changed) if looks < LOOKS_MAX => {}
             answer => return answer,
         }

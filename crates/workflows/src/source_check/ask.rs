@@ -2,9 +2,9 @@
 
 use api::Code;
 use engine::store::Expect;
-use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
 
-use super::{Params, SOURCE_CHECK, SourceCheck};
+use super::{CheckSource, Params, SourceCheck};
 use crate::launch::numbers;
 use crate::launch::params::Requester;
 use crate::launch::rejection::Rejection;
@@ -24,7 +24,7 @@ const LOOKS_MAX: u32 = 5;
 pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Check, Rejection> {
     let name = SourceCheck::resource(who, source_id);
     let params = Params { requester: who.clone(), source_id: source_id.to_owned() };
-    let params = serde_json::to_value(&params).map_err(|error| internal(&error.to_string()))?;
+    params.check().map_err(|message| Rejection::invalid("source_id", message))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
         let before = row.as_ref().map(numbers::read::<SourceCheck>).transpose()?;
@@ -38,20 +38,20 @@ pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Ch
         });
         let portrait = record.portrait().map_err(|error| internal(&error))?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let command = Command {
-            workflow: SOURCE_CHECK.to_owned(),
-            tenant: who.tenant(),
-            resource: Some(name.clone()),
-            params: params.clone(),
-            by: if who.user.is_empty() { who.tenant() } else { who.user.clone() },
+        let order = Submission::<CheckSource> {
+            tenant: &who.tenant(),
+            resource: Some(&name),
+            params: &params,
+            by: &who.name(),
             idempotency_key: None,
             queue: false,
+            along: Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() },
         };
-        let along = Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() };
-        match engine.accept(command, along).await {
+        match engine.submit(order).await {
             Ok(accepted) => return Ok(Check { operation: accepted.id, joined: false }),
             Err(SubmitError::Busy { operation }) => return Ok(Check { operation, joined: true }),
             Err(SubmitError::Changed) => {}
+            // A name that is too long.
             Err(SubmitError::Invalid(message)) => return Err(Rejection::invalid("source_id", message)),
             Err(error) => return Err(error.into()),
         }

@@ -28,6 +28,13 @@ pub struct Params {
     pub source_id: String,
 }
 
+impl Params {
+    fn check(&self) -> Result<(), String> {
+        let is_id = drivers::cloud::spec::is_id(&self.source_id);
+        is_id.then_some(()).ok_or_else(|| "source_id must be the id of a source".into())
+    }
+}
+
 /// What the look brought.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
@@ -48,10 +55,7 @@ impl Workflow for CheckSource {
 
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;
-        if !drivers::cloud::spec::is_id(&params.source_id) {
-            return Err("source_id must be the id of a source".into());
-        }
-        Ok(params)
+        params.check().map(|()| params)
     }
 
     /// Whatever happened, the record says how the source was found, and that others are to be told.

@@ -4,10 +4,10 @@ use api::Code;
 use drivers::cloud::spec::is_id;
 use drivers::cloud::{InstanceState, ProviderKind};
 use engine::store::{Expect, ResourceQuery, ResourceRow};
-use engine::{Alongside, Command, Engine, OperationId, Phase, Resource, SubmitError};
+use engine::{Alongside, Engine, OperationId, Phase, Resource, Submission, SubmitError};
 use uuid::Uuid;
 
-use super::{Params, TERMINATE, Termination};
+use super::{Params, Terminate, Termination};
 use crate::launch::numbers;
 use crate::launch::params::Requester;
 use crate::launch::record::{INSTANCE, LaunchRecord};
@@ -120,23 +120,21 @@ pub async fn ask(engine: &Engine, who: &Requester, machine: &Machine) -> Result<
     check(&machine.row, &machine.record)?;
     let name = machine.resource();
     let params = machine.params(who)?;
-    let params = serde_json::to_value(&params).map_err(|error| internal(&error.to_string()))?;
     let portrait = Termination::new(machine.launch(), &machine.instance_id).portrait();
     let portrait = portrait.map_err(|error| internal(&error))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let command = Command {
-            workflow: TERMINATE.to_owned(),
-            tenant: who.tenant(),
-            resource: Some(name.clone()),
-            params: params.clone(),
-            by: if who.user.is_empty() { who.tenant() } else { who.user.clone() },
+        let order = Submission::<Terminate> {
+            tenant: &who.tenant(),
+            resource: Some(&name),
+            params: &params,
+            by: &who.name(),
             idempotency_key: None,
             queue: false,
+            along: Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() },
         };
-        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
-        match engine.accept(command, along).await {
+        match engine.submit(order).await {
             Ok(accepted) => return Ok(Standing::Terminating(accepted.id)),
             Err(SubmitError::Busy { operation }) => return Ok(Standing::Terminating(operation)),
             Err(SubmitError::Changed) => {}

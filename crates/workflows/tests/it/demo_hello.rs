@@ -61,7 +61,7 @@ async fn bad_params_are_refused_with_the_field() {
             idempotency_key: None,
             queue: false,
         };
-        let error = house.engine.submit(command).await.unwrap_err().to_string();
+        let error = house.engine.submit_json(command).await.unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
     }
 }

@@ -183,7 +183,7 @@ async fn a_notice_that_makes_no_sense_is_refused_with_the_field() {
             idempotency_key: None,
             queue: false,
         };
-        let error = house.engine.submit(command).await.unwrap_err().to_string();
+        let error = house.engine.submit_json(command).await.unwrap_err().to_string();
         assert!(error.contains(part), "{path}: {error}");
     }
 }

@@ -348,12 +348,11 @@ async fn who_is_busy_with_a_runtime_keeps_its_credentials() {
     site.world.post("/opennebula/pace", &json!({"resize_ms": 400})).await;
     let body = json!({"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "", "CPU": 2}}}).to_string();
     let params = update::prepare(site.serverless(), &site.who, id, body.as_bytes()).await.unwrap();
-    let first = site.begin(&house, "serverless.update", Errand::resource(id), &params).await;
+    let first = site.begin::<update::Update>(&house, &Errand::resource(id), &params).await;
     let params = delete::prepare(site.serverless(), &site.who, id).await.unwrap();
-    let request = workflows::serverless::errand::Request {
-        workflow: "serverless.delete",
-        resource: Errand::resource(id),
-        params: json!(params),
+    let request = workflows::serverless::errand::Request::<delete::Delete> {
+        resource: &Errand::resource(id),
+        params: &params,
         credentials: &credentials("oneadmin", "opennebula"),
         idempotency_key: None,
     };

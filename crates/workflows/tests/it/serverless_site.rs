@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use api::{Cognit, Format as _};
 use engine::store::{MemoryStore, Store};
-use engine::{Inspection, OperationId, Phase, WallClock};
-use serde::Serialize;
+use engine::{Inspection, OperationId, Phase, WallClock, Workflow};
 use serde_json::{Value, json};
 use testing::House;
 use workflows::Drivers;
 use workflows::serverless::errand::{self, Request};
 use workflows::serverless::{
-    CREATE, Credentials, DELETE, Errand, Refusal, Runtime, Serverless, ServerlessSettings, Spec, UPDATE,
-    create, delete, update, view,
+    Credentials, Errand, Refusal, Runtime, Serverless, ServerlessSettings, Spec, create, delete, update, view,
 };
 
 use crate::world::World;
@@ -76,15 +74,13 @@ impl Site {
         self.world.post("/opennebula/faults", mischief).await;
     }
 
-    pub(crate) async fn begin(
+    pub(crate) async fn begin<W: Workflow>(
         &self,
         house: &House,
-        workflow: &str,
-        resource: String,
-        params: &impl Serialize,
+        resource: &str,
+        params: &W::Params,
     ) -> OperationId {
-        let params = serde_json::to_value(params).unwrap();
-        let request = Request { workflow, resource, params, credentials: &self.who, idempotency_key: None };
+        let request = Request::<W> { resource, params, credentials: &self.who, idempotency_key: None };
         errand::accept(&house.engine, &request).await.unwrap().id
     }
 
@@ -93,20 +89,20 @@ impl Site {
         let body = json!({"SERVERLESS_RUNTIME": runtime}).to_string();
         let params = create::prepare(self.serverless(), &self.who, Spec::parse(body.as_bytes())?).await?;
         let name = format!("test-{}", house.engine.now().0);
-        let id = self.begin(house, CREATE, Errand::resource_of_new(&name), &params).await;
+        let id = self.begin::<create::Create>(house, &Errand::resource_of_new(&name), &params).await;
         Ok(finished(house, id).await)
     }
 
     pub(crate) async fn update(&self, house: &House, id: i32, runtime: Value) -> Result<Inspection, Refusal> {
         let body = json!({"SERVERLESS_RUNTIME": runtime}).to_string();
         let params = update::prepare(self.serverless(), &self.who, id, body.as_bytes()).await?;
-        let operation = self.begin(house, UPDATE, Errand::resource(id), &params).await;
+        let operation = self.begin::<update::Update>(house, &Errand::resource(id), &params).await;
         Ok(finished(house, operation).await)
     }
 
     pub(crate) async fn delete(&self, house: &House, id: i32) -> Result<Inspection, Refusal> {
         let params = delete::prepare(self.serverless(), &self.who, id).await?;
-        let operation = self.begin(house, DELETE, Errand::resource(id), &params).await;
+        let operation = self.begin::<delete::Delete>(house, &Errand::resource(id), &params).await;
         Ok(finished(house, operation).await)
     }
 

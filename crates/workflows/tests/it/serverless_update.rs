@@ -267,7 +267,7 @@ async fn a_name_that_cannot_come_back_is_told() {
     let fault =
         json!({"system": "oned", "kind": "error", "status": 500, "about": "one.document.info", "times": 20});
     site.world.fault(&fault).await;
-    let operation = site.begin(&house, "serverless.update", Errand::resource(id), &params).await;
+    let operation = site.begin::<update::Update>(&house, &Errand::resource(id), &params).await;
     let ended = finished(&house, operation).await;
     let refusal = refused(&ended);
     assert!(refusal.message.as_str().unwrap().contains("the name stays as it is"), "{refusal:?}");

@@ -106,7 +106,8 @@ impl<'a> Play<'a> {
             idempotency_key: None,
             queue: false,
         };
-        let accepted = self.engine.submit(command).await.with_context(|| format!("cannot greet {name}"))?;
+        let accepted =
+            self.engine.submit_json(command).await.with_context(|| format!("cannot greet {name}"))?;
         Ok(Role::new(name, accepted.id, expected))
     }
 

@@ -176,7 +176,7 @@ fn the_process_that_is_killed() {
                 idempotency_key: Some(key.into()),
                 queue: false,
             };
-            let id = life.house.engine.submit(command).await.unwrap().id;
+            let id = life.house.engine.submit_json(command).await.unwrap().id;
             life.ends(id, phase).await;
         }
         life.close(3).await;

@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use drivers::opennebula::Options;
 use engine::store::Query;
-use engine::{OperationId, Phase};
+use engine::{OperationId, Phase, Workflow};
 use rand::RngExt as _;
 use reqwest::{Method, RequestBuilder};
-use serde::Serialize;
 use serde_json::{Value, json};
 use workflows::serverless::errand::{self, Request};
 use workflows::serverless::{
@@ -85,7 +84,7 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
         if operation.is_none() {
             let spec = Spec::parse(function(flavour).to_string().as_bytes()).unwrap();
             let params = create::prepare(self.serverless, &credentials(), spec).await.unwrap();
-            operation = Some(self.order(CREATE, resource, &params).await);
+            operation = Some(self.order::<create::Create>(&resource, &params).await);
         }
         self.life.ends(operation.unwrap(), phase).await;
         operation.unwrap()
@@ -104,7 +103,7 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
             let body = json!({"NAME": "changed", "FAAS": {"FLAVOUR": "", "CPU": 2, "DISK_SIZE": 1100}});
             let body = runtime(&body).to_string();
             let params = update::prepare(self.serverless, &credentials(), id, body.as_bytes()).await.unwrap();
-            operation = Some(self.order(UPDATE, resource, &params).await);
+            operation = Some(self.order::<update::Update>(&resource, &params).await);
         }
         self.life.ends(operation.unwrap(), Phase::Succeeded).await;
     }
@@ -120,7 +119,7 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
                 (&json!("changed"), &json!(2), &json!(1100))
             );
             let params = delete::prepare(self.serverless, &credentials(), id).await.unwrap();
-            operation = Some(self.order(DELETE, resource, &params).await);
+            operation = Some(self.order::<delete::Delete>(&resource, &params).await);
         }
         self.life.ends(operation.unwrap(), Phase::Succeeded).await;
     }
@@ -140,11 +139,9 @@ impl<S: Deref<Target = Serverless>> Actor<'_, S> {
     }
 
     /// As the door does: the credentials and the operation in one write.
-    async fn order(&self, workflow: &str, resource: String, params: &impl Serialize) -> OperationId {
-        let params = serde_json::to_value(params).unwrap();
+    async fn order<W: Workflow>(&self, resource: &str, params: &W::Params) -> OperationId {
         let credentials = credentials();
-        let request =
-            Request { workflow, resource, params, credentials: &credentials, idempotency_key: None };
+        let request = Request::<W> { resource, params, credentials: &credentials, idempotency_key: None };
         errand::accept(&self.life.house.engine, &request).await.unwrap().id
     }
 }

@@ -1,13 +1,13 @@
 //! Forgetting a key. Its key pairs in cloud accounts are deleted by an operation.
 
 use engine::store::Expect;
-use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
+use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
 
 use super::claim::Name;
 use super::{PubkeyRecord, internal, missing, resource};
 use crate::launch::params::Requester;
 use crate::launch::rejection::Rejection;
-use crate::pubkey_deletion::{DELETE_PUBKEY, Params};
+use crate::pubkey_deletion::{DeletePubkey, Params};
 
 /// Others may write between a look and a write; then we look again.
 const LOOKS_MAX: usize = 5;
@@ -18,24 +18,23 @@ pub async fn delete(engine: &Engine, who: &Requester, number: i64) -> Result<Ope
     let PubkeyRecord { name, fingerprint, .. } = super::get(engine, who, number).await?.record;
     let row = resource(who, &fingerprint);
     let params = Params { requester: who.clone(), pubkey_id: number, fingerprint };
-    let params = serde_json::to_value(&params).map_err(|error| internal(error.to_string()))?;
     for _ in 0..LOOKS_MAX {
         let there = engine.resource(&row).await?.filter(|there| there.gone_at.is_none());
         let there = there.ok_or_else(missing)?;
         let record: PubkeyRecord = crate::launch::numbers::read(&there)?;
         let gone = PubkeyRecord { gone_at: Some(engine.now()), ..record };
         let portrait = gone.portrait().map_err(internal)?;
-        let command = Command {
-            workflow: DELETE_PUBKEY.to_owned(),
-            tenant: who.tenant(),
-            resource: Some(row.clone()),
-            params: params.clone(),
-            by: if who.user.is_empty() { who.tenant() } else { who.user.clone() },
+        let subject = Some((Expect::Version(there.version), Some(portrait)));
+        let order = Submission::<DeletePubkey> {
+            tenant: &who.tenant(),
+            resource: Some(&row),
+            params: &params,
+            by: &who.name(),
             idempotency_key: None,
             queue: false,
+            along: Alongside { subject, ..Alongside::default() },
         };
-        let subject = Some((Expect::Version(there.version), Some(portrait)));
-        match engine.accept(command, Alongside { subject, ..Alongside::default() }).await {
+        match engine.submit(order).await {
             Ok(accepted) => {
                 // Without this the name is free a moment later.
                 Name { engine, who, name: &name, key: &row }.release().await?;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::store::{Expect, MemoryStore, Store};
-use engine::{Alongside, Command, EngineBuilder, Inspection, OperationId, Phase, Resource, WallClock};
+use engine::{Alongside, EngineBuilder, Inspection, OperationId, Phase, Resource, Submission, WallClock};
 use reqwest::Method;
 use sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use workflows::launch::params::{
 use workflows::launch::profile::{Profile, ProfileName};
 use workflows::launch::record::LaunchRecord;
 use workflows::launch::status::View;
-use workflows::launch::{self, LAUNCH, LaunchSettings, Launches};
+use workflows::launch::{self, Launch, LaunchSettings, Launches};
 use workflows::notice::{self, Notices};
 use workflows::termination;
 
@@ -216,17 +216,16 @@ pub(crate) async fn begin(house: &House, asked: &Asked) -> Begun {
     let sealer = house.engine.sealer(&tenant, &resource);
     let params = admit::params(asked.clone(), &sealer).unwrap_or_else(|flaws| panic!("{flaws:?}"));
     let portrait = LaunchRecord::accepted(&params).portrait().unwrap();
-    let command = Command {
-        workflow: LAUNCH.into(),
-        tenant,
-        resource: Some(resource),
-        params: json!(asked),
-        by: "test".into(),
+    let order = Submission::<Launch> {
+        tenant: &tenant,
+        resource: Some(&resource),
+        params: &params,
+        by: "test",
         idempotency_key: None,
         queue: false,
+        along: Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() },
     };
-    let along = Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() };
-    let accepted = house.engine.accept(command, along).await.unwrap();
+    let accepted = house.engine.submit(order).await.unwrap();
     Begun { launch: asked.launch, id: accepted.id }
 }
 
