@@ -1,5 +1,6 @@
 //! What all requests of one process share.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,18 +75,9 @@ impl Default for DoorSettings {
     }
 }
 
+/// What the APIs need to open, and what they remember between requests.
 pub(crate) struct Hall {
-    pub(crate) engine: Engine,
-    pub(crate) access: Arc<dyn AccessStore>,
-    pub(crate) people: Arc<dyn PeopleStore>,
-    pub(crate) meter: Arc<Meter>,
-    pub(crate) settings: DoorSettings,
-    pub(crate) catalog: Option<Arc<Catalog>>,
-    pub(crate) bearers: Option<Arc<dyn Bearers>>,
-    pub(crate) serverless: Option<ServerlessDoor>,
-    pub(crate) launch: Option<LaunchDoor>,
-    pub(crate) upkeep: Upkeep,
-    pub(crate) closing: CancellationToken,
+    doors: Doors,
     pub(crate) tokens: TokenCache,
     pub(crate) sign_ins: SignInGate,
     pub(crate) watchers: Watchers,
@@ -96,37 +88,17 @@ pub(crate) type Shared = Arc<Hall>;
 
 impl Hall {
     pub(crate) fn new(doors: Doors) -> Shared {
-        let Doors {
-            engine,
-            access,
-            people,
-            meter,
-            settings,
-            catalog,
-            bearers,
-            serverless,
-            launch,
-            upkeep,
-            closing,
-        } = doors;
-        let watchers = Watchers::new(engine.feed().clone(), settings.streams_max);
-        let tokens = TokenCache::default();
-        Arc::new(Hall {
-            engine,
-            access,
-            people,
-            meter,
-            settings,
-            catalog,
-            bearers,
-            serverless,
-            launch,
-            upkeep,
-            closing,
-            tokens,
-            sign_ins: SignInGate::default(),
-            watchers,
-        })
+        let watchers = Watchers::new(doors.engine.feed().clone(), doors.settings.streams_max);
+        let (tokens, sign_ins) = (TokenCache::default(), SignInGate::default());
+        Arc::new(Hall { doors, tokens, sign_ins, watchers })
+    }
+}
+
+impl Deref for Hall {
+    type Target = Doors;
+
+    fn deref(&self) -> &Doors {
+        &self.doors
     }
 }
 

@@ -29,13 +29,11 @@ impl News {
     /// Returns when it is worth a look: `true` for news, `false` because time has passed. Another node may have the
     /// operation, and its news do not reach this one.
     pub(crate) async fn next(&mut self) -> bool {
-        match &mut self.watch {
-            Some(watch) => timeout(self.poll, watch.rings()).await.is_ok(),
-            None => {
-                sleep(self.poll).await;
-                false
-            }
+        if let Some(watch) = &mut self.watch {
+            return timeout(self.poll, watch.rings()).await.is_ok();
         }
+        sleep(self.poll).await;
+        false
     }
 
     /// The same; `None` when the process stops.

@@ -5,12 +5,11 @@ use tracing::warn;
 use workflows::serverless::errand::{self, Errand, Request};
 use workflows::serverless::{Credentials, DELETE, Refusal, UPDATE};
 
-use super::Counter;
-use super::error;
 use super::error::broken;
+use super::{Counter, error};
 use crate::http::Failure;
 
-/// What became of an order.
+/// What became of a request to begin an operation.
 pub(super) enum Taken {
     Accepted(Accepted),
     /// This operation works on the same runtime.

@@ -77,7 +77,7 @@ mod tests {
             (Ok(user), Ok(expected)) => assert_eq!(user, expected),
             (Err(refused), Err(expected)) => {
                 assert_eq!(refused.title, expected, "{values:?}");
-                let told = String::from_utf8(Cognit.write(&refused)).unwrap();
+                let told = String::from_utf8(Cognit.write(refused)).unwrap();
                 let parts = values.iter().flat_map(|value| value.split(' ')).filter(|part| part.len() > 5);
                 assert!(parts.into_iter().all(|part| !told.contains(part)), "{told} repeats {values:?}");
             }

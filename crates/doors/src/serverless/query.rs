@@ -55,7 +55,7 @@ fn one_of<T>(
 ) -> Result<Option<T>, Failure> {
     let Some(text) = text(pairs, name)? else { return Ok(None) };
     let rule = || format!("it must be one of {}", allowed.join(", "));
-    parse(&text).map(Some).ok_or_else(|| Failure::parameter(name, &rule()))
+    parse(&text).map(Some).ok_or_else(|| Failure::parameter(name, rule()))
 }
 
 fn text(pairs: &[(String, String)], name: &str) -> Result<Option<String>, Failure> {
