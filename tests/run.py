@@ -164,13 +164,18 @@ def doc() -> bool:
     commands = [
         rustdoc(packages[member], target, nodes[member], libraries)
         for member in metadata["workspace_members"]
-        for target in packages[member]["targets"]
-        if target["kind"] in (["lib"], ["bin"])
+        for target in documented(packages[member])
     ]
     with ThreadPoolExecutor(LANES) as lanes:
         codes = list(lanes.map(lambda one: subprocess.run(one[0], env=one[1], check=False).returncode, commands))
     print(f"documented {len(commands)} crates in {time.monotonic() - began:.0f} seconds")
     return not any(codes)
+
+
+def documented(package: dict) -> list[dict]:
+    """The library of a package, or its program where it has none."""
+    of_kind = {kind: [target for target in package["targets"] if target["kind"] == [kind]] for kind in ("lib", "bin")}
+    return of_kind["lib"] or of_kind["bin"]
 
 
 def rustdoc(package: dict, target: dict, node: dict, libraries: dict[str, dict]) -> tuple[list[str], dict[str, str]]:
@@ -184,7 +189,7 @@ def rustdoc(package: dict, target: dict, node: dict, libraries: dict[str, dict])
         "--crate-type", target["kind"][0], "--edition", target["edition"], "-D", "warnings",
         "--out-dir", str(TARGET / "doc"), "-L", f"dependency={TARGET / 'debug' / 'deps'}",
         *[word for extern in externs for word in ("--extern", extern)],
-        *(["--document-private-items"] if target["kind"] == ["bin"] else []),
+        *(["--document-private-items"] if any(one["kind"] == ["bin"] for one in package["targets"]) else []),
     ]
     environment = {
         **os.environ,
