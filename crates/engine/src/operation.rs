@@ -80,15 +80,15 @@ impl<W: Workflow> Operation<W> {
     pub fn recall_as<T: Record>(&self, key: &str) -> Result<Option<T>, Halt> {
         let saved = self.book.pending.facts.get(key).or_else(|| self.book.memory.facts.get(key));
         let Some(value) = saved else { return Ok(None) };
-        serde_json::from_value(value.clone()).map(Some).map_err(|error| Halt::Fail {
-            cause: format!("the fact {key} was saved by another release and cannot be read: {error}").into(),
+        serde_json::from_value(value.clone()).map(Some).map_err(|error| {
+            Halt::fail(format!("the fact {key} was saved by another release and cannot be read: {error}"))
         })
     }
 
     /// Like [`remember`](Self::remember), for a step whose name comes from configuration.
     pub fn remember_as<T: Record>(&mut self, key: &str, fact: &T) -> Result<(), Halt> {
         let value = serde_json::to_value(fact)
-            .map_err(|error| Halt::Fail { cause: format!("cannot remember {key}: {error}").into() })?;
+            .map_err(|error| Halt::fail(format!("cannot remember {key}: {error}")))?;
         let value = self.with_unknown::<T>(key, value);
         if self.book.memory.facts.get(key) == Some(&value) {
             self.book.pending.facts.remove(key);
@@ -129,23 +129,20 @@ impl<W: Workflow> Operation<W> {
 
     /// The record of another resource, which others write.
     pub async fn record<R: Resource>(&self, name: &str) -> Result<Option<R>, Halt> {
-        let found = self.book.store.resource(name).await.map_err(|error| match error {
-            StoreError::Refused(_) => Halt::Fail { cause: error.to_string().into() },
-            error => lost(error.to_string()),
-        })?;
+        let found = self.book.store.resource(name).await.map_err(unsaved)?;
         let Some(row) = found.filter(|row| row.kind == R::KIND) else { return Ok(None) };
-        serde_json::from_str(&row.record).map(Some).map_err(|error| Halt::Fail {
-            cause: format!("the record of {name} cannot be read: {error}").into(),
-        })
+        serde_json::from_str(&row.record)
+            .map(Some)
+            .map_err(|error| Halt::fail(format!("the record of {name} cannot be read: {error}")))
     }
 
     /// Says what the resource looks like now. It is saved with whatever is saved next, at the latest when the
     /// operation waits or ends.
     pub fn portray<R: Resource>(&mut self, record: &R) -> Result<(), Halt> {
         let Some(name) = self.resource.clone() else { return Ok(()) };
-        let portrait = record.portrait().map_err(|error| Halt::Fail {
-            cause: format!("cannot save the record of {name}: {error}").into(),
-        })?;
+        let portrait = record.portrait();
+        let portrait =
+            portrait.map_err(|error| Halt::fail(format!("cannot save the record of {name}: {error}")))?;
         let is_new = self.book.portrayed.as_ref() != Some(&portrait);
         self.book.portrait = is_new.then_some((name, portrait));
         Ok(())
@@ -171,7 +168,7 @@ impl<W: Workflow> Operation<W> {
         self.book.sealer.open(sealed).map_err(|error| match error {
             // Another node has rotated the ring; this one will have the new key in a moment.
             SecretError::UnknownKey(_) => Halt::Retry { after: None, cause: error.to_string().into() },
-            _ => Halt::Fail { cause: error.to_string().into() },
+            _ => Halt::fail(error.to_string()),
         })
     }
 
@@ -181,7 +178,7 @@ impl<W: Workflow> Operation<W> {
         name: &str,
         field: impl FnOnce(&'a W::State) -> Option<&'a T>,
     ) -> Result<&'a T, Halt> {
-        field(&self.state).ok_or_else(|| Halt::Fail { cause: format!("{name} is not known yet").into() })
+        field(&self.state).ok_or_else(|| Halt::fail(format!("{name} is not known yet")))
     }
 
     /// The steps that were skipped and have not been done since.
@@ -270,9 +267,15 @@ impl Book {
             Ok(Receipt::Saved) => Ok(()),
             Ok(other) => Err(lost(format!("unexpected receipt {other:?}"))),
             Err(StoreError::Fenced) => Err(Halt::LetGo(LetGo::Fenced)),
-            Err(error @ StoreError::Refused(_)) => Err(Halt::Fail { cause: error.to_string().into() }),
-            Err(error) => Err(lost(error.to_string())),
+            Err(error) => Err(unsaved(error)),
         }
+    }
+}
+
+fn unsaved(error: StoreError) -> Halt {
+    match error {
+        StoreError::Refused(_) => Halt::fail(error.to_string()),
+        error => lost(error.to_string()),
     }
 }
 

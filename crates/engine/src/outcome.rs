@@ -31,6 +31,12 @@ pub enum Halt {
     LetGo(LetGo),
 }
 
+impl Halt {
+    pub fn fail(cause: impl Into<Cause>) -> Halt {
+        Halt::Fail { cause: cause.into() }
+    }
+}
+
 /// Why a runner puts an operation down without deciding anything about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LetGo {
@@ -95,7 +101,7 @@ pub fn retry(cause: impl Into<Cause>) -> Outcome {
 }
 
 pub fn fail(cause: impl Into<Cause>) -> Outcome {
-    Err(Halt::Fail { cause: cause.into() })
+    Err(Halt::fail(cause))
 }
 
 #[cfg(test)]

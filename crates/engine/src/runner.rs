@@ -310,5 +310,5 @@ fn cancelled_by(by: &str, reason: &str) -> Cause {
 fn panicked(panic: &(dyn std::any::Any + Send)) -> Halt {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    Halt::Fail { cause: format!("the step panicked: {text}").into() }
+    Halt::fail(format!("the step panicked: {text}"))
 }

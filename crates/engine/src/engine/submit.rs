@@ -31,6 +31,14 @@ pub struct Submission<'a, W: Workflow> {
     pub along: Alongside,
 }
 
+impl<'a, W: Workflow> Submission<'a, W> {
+    /// On no resource, and without a key.
+    pub fn new(tenant: &'a str, by: &'a str, params: &'a W::Params) -> Submission<'a, W> {
+        let (resource, idempotency_key, along) = (None, None, Alongside::default());
+        Submission { tenant, resource, params, by, idempotency_key, queue: false, along }
+    }
+}
+
 /// The same for a workflow that is known by its name alone, with params as a client sent them.
 #[derive(Debug, Clone)]
 pub struct Command {

@@ -194,3 +194,32 @@ async fn a_call_that_an_earlier_release_saved_is_unknown() {
     assert_eq!((ended.state.as_str(), ended.ordered, ended.calls.times), ("made", 1, 2));
     assert!(ended.took >= SETTLE && ended.calls.is_doubled, "{:?}", ended.took);
 }
+
+#[test]
+fn the_shapes_of_earlier_releases_are_read() {
+    let read = |saved| serde_json::from_value::<Calls>(saved).unwrap();
+    let (first, last) = (Timestamp(5_000_000), Timestamp(7_000_000));
+    let calls = read(json!({"first": first, "last": last, "open": last, "earlier": null}));
+    assert_eq!((calls.first, calls.last, calls.unknown_since), (first, last, Some(last)));
+    let calls = read(json!({"at": last, "times": 3, "trouble": "silence"}));
+    assert_eq!((calls.unknown_since, calls.times, calls.note.as_deref()), (Some(last), 3, Some("silence")));
+    for (saved, unknown_since) in [
+        (json!({"at": null, "times": 1}), None),
+        (json!(last), Some(last)),
+        (json!(null), None),
+        (json!(true), Some(Timestamp(0))),
+    ] {
+        assert_eq!(read(saved.clone()).unknown_since, unknown_since, "{saved}");
+    }
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let (first, last) = (Timestamp(5_000_000), Timestamp(7_000_000));
+    let written =
+        json!({"first": first, "last": last, "open": last, "earlier": first, "is_doubled": true, "times": 2});
+    let mut noted: Calls = serde_json::from_value(written.clone()).unwrap();
+    assert_eq!(json!(noted), written);
+    noted.note = Some("silence".into());
+    assert_eq!(serde_json::from_value::<Calls>(json!(noted)).unwrap(), noted);
+}

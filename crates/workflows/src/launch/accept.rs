@@ -65,16 +65,10 @@ pub async fn launch(
     findings.verdict(StatusCode::BAD_REQUEST)?;
     let params = params.map_err(|flaws| Rejection::flawed(StatusCode::BAD_REQUEST, flaws))?;
     let portrait = LaunchRecord::accepted(&params).portrait().map_err(|error| internal(&error))?;
-    let order = Submission::<Launch> {
-        tenant: &tenant,
-        resource: Some(&resource),
-        params: &params,
-        by: &who.name(),
-        idempotency_key: None,
-        queue: false,
-        along: Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() },
-    };
-    let accepted = engine.submit(order).await;
+    let along = Alongside { subject: Some((Expect::Absent, Some(portrait))), ..Alongside::default() };
+    let by = who.name();
+    let order = Submission::<Launch>::new(&tenant, &by, &params);
+    let accepted = engine.submit(Submission { resource: Some(&resource), along, ..order }).await;
     let row = engine.resource(&resource).await?;
     match (accepted, row) {
         (Ok(accepted), Some(row)) => Ok(AcceptedLaunch {

@@ -6,18 +6,12 @@ use engine::prelude::*;
 
 use super::status::Stage;
 use super::status::shape::Shape;
-use super::steps::Portrayed;
-use super::steps::build_image::BuildImage;
-use super::steps::check_account::CheckAccount;
-use super::steps::check_permissions::CheckPermissions;
-use super::steps::fetch_addresses::FetchAddresses;
-use super::steps::launch_instances::LaunchInstances;
-use super::steps::register_in_inventory::RegisterInInventory;
-use super::steps::submit_build::SubmitBuild;
-use super::steps::test_step::TestStep;
-use super::steps::upload_public_key::UploadPublicKey;
-use super::steps::validate::Validate;
-use super::steps::wait_for_parameters::WaitForParameters;
+use super::steps::{
+    Portrayed, build_image::BuildImage, check_account::CheckAccount, check_permissions::CheckPermissions,
+    fetch_addresses::FetchAddresses, launch_instances::LaunchInstances,
+    register_in_inventory::RegisterInInventory, submit_build::SubmitBuild, test_step::TestStep,
+    upload_public_key::UploadPublicKey, validate::Validate, wait_for_parameters::WaitForParameters,
+};
 use super::{Launch, Launches};
 
 /// One line of the table.

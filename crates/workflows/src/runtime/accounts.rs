@@ -226,7 +226,7 @@ impl Accounts {
     }
 
     async fn write(&self, claim: &Claim, expect: Expect, at: Timestamp) -> Result<bool, Halt> {
-        let portrait = Some(claim.portrait().map_err(fail)?);
+        let portrait = Some(claim.portrait().map_err(Halt::fail)?);
         let (name, tenant) = (name(&claim.account), claim.tenant.clone().unwrap_or_default());
         let write = ResourceWrite { name, tenant, expect, portrait, at };
         let receipt = self.store.commit(Write::Resource(Box::new(write))).await.map_err(lost)?;
@@ -242,7 +242,7 @@ impl Claim {
 
 fn read(row: &ResourceRow) -> Result<Claim, Halt> {
     serde_json::from_str(&row.record)
-        .map_err(|error| fail(format!("the record {} cannot be read: {error}", row.name)))
+        .map_err(|error| Halt::fail(format!("the record {} cannot be read: {error}", row.name)))
 }
 
 fn contended(name: &str) -> Halt {
@@ -251,10 +251,6 @@ fn contended(name: &str) -> Halt {
 
 fn name(account: &str) -> String {
     format!("cloud_account:{account}")
-}
-
-fn fail(cause: impl Into<String>) -> Halt {
-    Halt::Fail { cause: cause.into().into() }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for map_err")]

@@ -72,16 +72,10 @@ pub async fn accept<W: Workflow>(engine: &Engine, request: &Request<'_, W>) -> R
         looks += 1;
         let row = engine.resource(request.resource).await?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let order = Submission::<W> {
-            tenant: &tenant,
-            resource: Some(request.resource),
-            params: request.params,
-            by: &tenant,
-            idempotency_key: request.idempotency_key,
-            queue: false,
-            along: Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() },
-        };
-        match engine.submit(order).await {
+        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
+        let order = Submission::<W>::new(&tenant, &tenant, request.params);
+        let (resource, idempotency_key) = (Some(request.resource), request.idempotency_key);
+        match engine.submit(Submission { resource, idempotency_key, along, ..order }).await {
             Err(SubmitError::Changed) if looks < LOOKS_MAX => {}
             answer => return answer,
         }
@@ -105,10 +99,10 @@ where
         return Ok(credentials.clone());
     }
     let sealed = op.subject::<Errand>().await?.and_then(|errand| errand.credentials);
-    let sealed = sealed.ok_or_else(|| fail_with("its credentials are not kept any longer; ask again"))?;
+    let sealed = sealed.ok_or_else(|| Halt::fail("its credentials are not kept any longer; ask again"))?;
     // The text is a secret, so the error must not quote it.
     let credentials = Credentials::parse(&op.open(&sealed)?)
-        .map_err(|_| fail_with("its credentials cannot be read; ask again"))?;
+        .map_err(|_| Halt::fail("its credentials cannot be read; ask again"))?;
     op.input.credentials = Some(credentials.clone());
     Ok(credentials)
 }
@@ -117,8 +111,4 @@ where
 pub(super) fn parting<W: Workflow>(op: &Operation<W>, rest: &Rest<'_>) -> Option<Portrait> {
     let over = Errand { credentials: None, gone_at: Some(op.now()) };
     rest.phase.is_final().then(|| over.portrait().ok()).flatten()
-}
-
-pub(super) fn fail_with(cause: impl Into<String>) -> Halt {
-    Halt::Fail { cause: cause.into().into() }
 }

@@ -32,7 +32,7 @@ pub(super) fn later(settings: &ServerlessSettings, cause: &NebulaError) -> Halt 
     if cause.may_heal() {
         Halt::Wait { after: settings.poll * 4, reason: text, key: None }
     } else {
-        Halt::Fail { cause: text.into() }
+        Halt::fail(text)
     }
 }
 

@@ -24,6 +24,7 @@ const LOOKS_MAX: u32 = 5;
 pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Check, Rejection> {
     let name = SourceCheck::resource(who, source_id);
     let params = Params { requester: who.clone(), source_id: source_id.to_owned() };
+    let (tenant, by) = (who.tenant(), who.name());
     params.check().map_err(|message| Rejection::invalid("source_id", message))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
@@ -38,16 +39,9 @@ pub async fn ask(engine: &Engine, who: &Requester, source_id: &str) -> Result<Ch
         });
         let portrait = record.portrait().map_err(|error| internal(&error))?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let order = Submission::<CheckSource> {
-            tenant: &who.tenant(),
-            resource: Some(&name),
-            params: &params,
-            by: &who.name(),
-            idempotency_key: None,
-            queue: false,
-            along: Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() },
-        };
-        match engine.submit(order).await {
+        let along = Alongside { subject: Some((expect, Some(portrait))), ..Alongside::default() };
+        let order = Submission::<CheckSource>::new(&tenant, &by, &params);
+        match engine.submit(Submission { resource: Some(&name), along, ..order }).await {
             Ok(accepted) => return Ok(Check { operation: accepted.id, joined: false }),
             Err(SubmitError::Busy { operation }) => return Ok(Check { operation, joined: true }),
             Err(SubmitError::Changed) => {}

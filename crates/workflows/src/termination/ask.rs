@@ -119,22 +119,15 @@ pub async fn ask(engine: &Engine, who: &Requester, machine: &Machine) -> Result<
     }
     check(&machine.row, &machine.record)?;
     let name = machine.resource();
-    let params = machine.params(who)?;
+    let (tenant, by, params) = (who.tenant(), who.name(), machine.params(who)?);
     let portrait = Termination::new(machine.launch(), &machine.instance_id).portrait();
     let portrait = portrait.map_err(|error| internal(&error))?;
     for _ in 0..LOOKS_MAX {
         let row = engine.resource(&name).await?;
         let expect = row.map_or(Expect::Absent, |row| Expect::Version(row.version));
-        let order = Submission::<Terminate> {
-            tenant: &who.tenant(),
-            resource: Some(&name),
-            params: &params,
-            by: &who.name(),
-            idempotency_key: None,
-            queue: false,
-            along: Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() },
-        };
-        match engine.submit(order).await {
+        let along = Alongside { subject: Some((expect, Some(portrait.clone()))), ..Alongside::default() };
+        let order = Submission::<Terminate>::new(&tenant, &by, &params);
+        match engine.submit(Submission { resource: Some(&name), along, ..order }).await {
             Ok(accepted) => return Ok(Standing::Terminating(accepted.id)),
             Err(SubmitError::Busy { operation }) => return Ok(Standing::Terminating(operation)),
             Err(SubmitError::Changed) => {}

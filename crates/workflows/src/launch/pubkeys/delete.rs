@@ -18,6 +18,7 @@ pub async fn delete(engine: &Engine, who: &Requester, number: i64) -> Result<Ope
     let PubkeyRecord { name, fingerprint, .. } = super::get(engine, who, number).await?.record;
     let row = resource(who, &fingerprint);
     let params = Params { requester: who.clone(), pubkey_id: number, fingerprint };
+    let (tenant, by) = (who.tenant(), who.name());
     for _ in 0..LOOKS_MAX {
         let there = engine.resource(&row).await?.filter(|there| there.gone_at.is_none());
         let there = there.ok_or_else(missing)?;
@@ -25,16 +26,9 @@ pub async fn delete(engine: &Engine, who: &Requester, number: i64) -> Result<Ope
         let gone = PubkeyRecord { gone_at: Some(engine.now()), ..record };
         let portrait = gone.portrait().map_err(internal)?;
         let subject = Some((Expect::Version(there.version), Some(portrait)));
-        let order = Submission::<DeletePubkey> {
-            tenant: &who.tenant(),
-            resource: Some(&row),
-            params: &params,
-            by: &who.name(),
-            idempotency_key: None,
-            queue: false,
-            along: Alongside { subject, ..Alongside::default() },
-        };
-        match engine.submit(order).await {
+        let along = Alongside { subject, ..Alongside::default() };
+        let order = Submission::<DeletePubkey>::new(&tenant, &by, &params);
+        match engine.submit(Submission { resource: Some(&row), along, ..order }).await {
             Ok(accepted) => {
                 // Without this the name is free a moment later.
                 Name { engine, who, name: &name, key: &row }.release().await?;

@@ -194,7 +194,7 @@ fn compose_of(op: &Operation<Launch>) -> Result<Uuid, Halt> {
     match (&op.state.build, &op.params.image) {
         (Some(build), _) => Ok(build.compose),
         (None, ImageChoice::Compose { id }) => Ok(*id),
-        _ => Err(Halt::Fail { cause: "the build is not known yet".into() }),
+        _ => Err(Halt::fail("the build is not known yet")),
     }
 }
 

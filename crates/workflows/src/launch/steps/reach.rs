@@ -26,7 +26,7 @@ impl Reach {
 /// Those that came with the request or later.
 pub(super) fn parameters(op: &Operation<Launch>) -> Result<&Parameters, Halt> {
     let known = op.state.parameters.as_ref().or(op.params.parameters.as_ref());
-    known.ok_or_else(|| Halt::Fail { cause: "the launch parameters are not known yet".into() })
+    known.ok_or_else(|| Halt::fail("the launch parameters are not known yet"))
 }
 
 /// The way that was found in this pass, or a new one.

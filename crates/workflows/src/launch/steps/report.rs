@@ -167,7 +167,7 @@ pub(super) fn later(
     for leftover in leftovers {
         op.state.leave_over(leftover);
     }
-    Ok(Halt::Fail { cause: text.into() })
+    Ok(Halt::fail(text))
 }
 
 /// It works again.

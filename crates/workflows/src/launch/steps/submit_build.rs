@@ -92,8 +92,7 @@ fn begun(compose: Uuid) -> BuildState {
 
 /// The request as it was asked for, with the mark behind the description.
 fn request(op: &Operation<Launch>, build: &Build) -> Result<Value, Halt> {
-    let unreadable =
-        |error: String| Halt::Fail { cause: format!("the build request cannot be read: {error}").into() };
+    let unreadable = |error: String| Halt::fail(format!("the build request cannot be read: {error}"));
     let text = op.open(&build.request)?;
     // The text may hold secrets, so the error must not quote it.
     let mut request: Value =

@@ -8,7 +8,6 @@ use engine::prelude::*;
 use super::Bind;
 use crate::runtime::binding::Binding;
 use crate::runtime::cluster_access::{ClusterAccess, NAMESPACE, account_name};
-use crate::runtime::shared::fail_with;
 
 pub(super) struct IssueToken {
     pub(super) access: ClusterAccess,
@@ -42,7 +41,7 @@ impl Step<Bind> for IssueToken {
         let name = account_name(&params.instance_id, &params.binding_id);
         // A token that is issued twice is only a second one: both end at their time and with the account.
         let issued = cluster.request_token(NAMESPACE, &name, params.expiration_seconds).await?;
-        let parsed = Kubeconfig::parse(&admin).map_err(fail_with)?;
+        let parsed = Kubeconfig::parse(&admin).map_err(Halt::fail)?;
         binding.kubeconfig = Some(op.seal(&user_kubeconfig(&parsed, &issued.token, &name)));
         let micros = issued.expires_at.unix_timestamp_nanos() / 1000;
         binding.expires_at = Some(Timestamp(i64::try_from(micros).unwrap_or(i64::MAX)));

@@ -7,7 +7,7 @@ use engine::prelude::*;
 use super::Deprovision;
 use crate::drivers::Drivers;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::{PATIENT, fail_with, progress, why};
+use crate::runtime::shared::{PATIENT, progress, why};
 
 pub(super) struct WaitForRemoval {
     provisioner: Arc<dyn Provisioner>,
@@ -63,7 +63,7 @@ impl Step<Deprovision> for WaitForRemoval {
                 op.state.is_removed = true;
                 done()
             }
-            OperationState::Failed => Err(fail_with(why(&status))),
+            OperationState::Failed => Err(Halt::fail(why(&status))),
             OperationState::Pending | OperationState::InProgress => {
                 let now = op.now();
                 let Since(since) = op.recall::<Since>()?.unwrap_or(Since(now));

@@ -17,7 +17,6 @@ use crate::runtime::instance::Instance;
 use crate::runtime::request::{self, INSTANCE_LABEL, Ingredients, Made, TOKEN_LABEL};
 use crate::runtime::sent::Sent;
 use crate::runtime::settings::{Runtimes, UnknownOutcome};
-use crate::runtime::shared::fail_with;
 
 pub(super) struct CreateRuntime {
     provisioner: Arc<dyn Provisioner>,
@@ -57,7 +56,7 @@ impl CreateRuntime {
         let instance = op.input.instance()?;
         let from = Ingredients {
             runtimes: &self.runtimes,
-            plan: self.runtimes.plan(&instance.plan_id).map_err(fail_with)?,
+            plan: self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?,
             instance,
             parameters: &op.input.parameters,
             cloud_account: op.need("the account of the cloud", |state| state.cloud_account.as_ref())?,
@@ -163,7 +162,7 @@ impl Step<Provision> for CreateRuntime {
         match op.attempt(CALL).call(call, |error| !error.is_final()).await? {
             Ok(status) => {
                 let runtime_id = status.runtime_id.ok_or_else(|| {
-                    fail_with(format!(
+                    Halt::fail(format!(
                         "the Provisioner began operation {} without naming the runtime",
                         status.id
                     ))

@@ -4,7 +4,6 @@ use engine::prelude::*;
 
 use super::Provision;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::fail_with;
 
 pub(super) struct HandOver {
     pub(super) runtimes: Arc<Runtimes>,
@@ -28,7 +27,7 @@ impl Step<Provision> for HandOver {
 
     async fn run(&self, op: &mut Operation<Provision>) -> Outcome {
         let plan_id = &op.input.instance()?.plan_id;
-        let days = self.runtimes.plan(plan_id).map_err(fail_with)?.expires_after_days;
+        let days = self.runtimes.plan(plan_id).map_err(Halt::fail)?.expires_after_days;
         let now = op.now();
         let instance = op.input.change(|instance| {
             instance.ready = true;

@@ -6,7 +6,6 @@ use super::Provision;
 use crate::drivers::Drivers;
 use crate::runtime::accounts::{Accounts, User};
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::fail_with;
 
 pub(super) struct ResolveCredentials {
     accounts: Accounts,
@@ -39,8 +38,8 @@ impl Step<Provision> for ResolveCredentials {
         if op.state.cloud_account.is_some() && op.state.cloud_account == instance.cloud_account {
             return done();
         }
-        let provider = self.runtimes.plan(&instance.plan_id).map_err(fail_with)?.provider;
-        let resource = op.resource.as_deref().ok_or_else(|| fail_with("a cluster needs a resource"))?;
+        let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;
+        let resource = op.resource.as_deref().ok_or_else(|| Halt::fail("a cluster needs a resource"))?;
         let user = User { tenant: &instance.account, resource, provider };
         let account = match op.input.parameters.target_secret.clone() {
             Some(name) if self.accounts.claim_named(&name, user, op.now()).await? => Some(name),
@@ -59,7 +58,7 @@ impl Step<Provision> for ResolveCredentials {
     /// A dry run takes nobody's account.
     async fn preview(&self, op: &mut Operation<Provision>) -> Result<(), Halt> {
         let instance = op.input.instance()?;
-        let provider = self.runtimes.plan(&instance.plan_id).map_err(fail_with)?.provider;
+        let provider = self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?.provider;
         let user = User { tenant: &instance.account, resource: "", provider };
         let named = op.input.parameters.target_secret.clone();
         if let Some(name) = &named

@@ -6,7 +6,7 @@ use engine::prelude::*;
 use super::Provision;
 use crate::drivers::Drivers;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::{PATIENT, fail_with};
+use crate::runtime::shared::PATIENT;
 
 pub(super) struct WaitForRuntime {
     provisioner: Arc<dyn Provisioner>,
@@ -68,7 +68,7 @@ impl Step<Provision> for WaitForRuntime {
                 op.state.is_running = true;
                 done()
             }
-            OperationState::Failed => Err(fail_with(crate::runtime::shared::why(&status))),
+            OperationState::Failed => Err(Halt::fail(crate::runtime::shared::why(&status))),
             OperationState::Pending | OperationState::InProgress => {
                 let asked_at = op.input.instance()?.asked_at.unwrap_or(op.now());
                 wait(self.runtimes.pause(op.now().since(asked_at)), crate::runtime::shared::progress(&status))

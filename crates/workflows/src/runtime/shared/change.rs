@@ -5,7 +5,7 @@ use drivers::provisioner::{Caller, OperationState, OperationType, Provisioner};
 use engine::Timestamp;
 use engine::prelude::*;
 
-use super::{fail_with, progress, why};
+use super::{progress, why};
 use crate::runtime::settings::Runtimes;
 
 pub(in crate::runtime) struct Change<'a> {
@@ -74,7 +74,7 @@ impl Change<'_> {
                 op.remember_as(self.key, &remote)?;
                 done()
             }
-            OperationState::Failed => Err(fail_with(why(&status))),
+            OperationState::Failed => Err(Halt::fail(why(&status))),
             _ => wait(self.runtimes.pause(now.since(at)), progress(&status)),
         }
     }

@@ -3,7 +3,7 @@
 use engine::prelude::*;
 use serde_json::{Map, Value};
 
-use super::{OnInstance, fail_with};
+use super::OnInstance;
 use crate::runtime::parameters::Parameters;
 use crate::runtime::settings::Runtimes;
 
@@ -27,10 +27,10 @@ impl<W: OnInstance> Step<W> for Initialisation {
 
     async fn run(&self, op: &mut Operation<W>) -> Outcome {
         let instance = op.input.instance()?;
-        self.runtimes.plan(&instance.plan_id).map_err(fail_with)?;
+        self.runtimes.plan(&instance.plan_id).map_err(Halt::fail)?;
         let parameters = opened(op, &instance.parameters)?;
         let context = opened(op, &instance.context)?;
-        op.input.parameters = Parameters::read(&parameters).map_err(fail_with)?;
+        op.input.parameters = Parameters::read(&parameters).map_err(Halt::fail)?;
         op.input.context = context;
         done()
     }
@@ -42,5 +42,5 @@ pub(in crate::runtime) fn opened<W: Workflow>(
     sealed: &Sealed,
 ) -> Result<Map<String, Value>, Halt> {
     let text = op.open(sealed)?;
-    serde_json::from_str(text.expose_secret()).map_err(|_| fail_with("what was sealed is not JSON"))
+    serde_json::from_str(text.expose_secret()).map_err(|_| Halt::fail("what was sealed is not JSON"))
 }

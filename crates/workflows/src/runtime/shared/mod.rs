@@ -41,13 +41,13 @@ pub(super) trait OnInstance: Workflow<Input = Input> {
 impl Input {
     /// The record that the first step read.
     pub(super) fn instance(&self) -> Result<&Instance, Halt> {
-        self.instance.as_ref().ok_or_else(|| fail_with("the instance has not been read yet"))
+        self.instance.as_ref().ok_or_else(|| Halt::fail("the instance has not been read yet"))
     }
 
     /// Changes the record. It is saved with the step.
     pub(super) fn change(&mut self, change: impl FnOnce(&mut Instance)) -> Result<Instance, Halt> {
         let instance =
-            self.instance.as_mut().ok_or_else(|| fail_with("the instance has not been read yet"))?;
+            self.instance.as_mut().ok_or_else(|| Halt::fail("the instance has not been read yet"))?;
         change(instance);
         Ok(instance.clone())
     }
@@ -58,10 +58,6 @@ impl Instance {
     pub(super) fn caller(&self) -> Caller<'_> {
         Caller { tenant: &self.account, sub_account: Some(&self.subaccount) }
     }
-}
-
-pub(super) fn fail_with(cause: impl Into<String>) -> Halt {
-    Halt::Fail { cause: cause.into().into() }
 }
 
 /// The Provisioner does not tell a runtime that is gone from trouble of its own; the Director does.

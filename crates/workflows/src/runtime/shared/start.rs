@@ -3,7 +3,7 @@
 
 use engine::prelude::*;
 
-use super::{OnInstance, fail_with};
+use super::OnInstance;
 use crate::runtime::instance::Instance;
 
 pub(in crate::runtime) struct Start;
@@ -24,7 +24,7 @@ impl<W: OnInstance> Step<W> for Start {
 
     async fn run(&self, op: &mut Operation<W>) -> Outcome {
         let instance = op.subject::<Instance>().await?.ok_or_else(|| {
-            fail_with("there is no record of this instance; ask for a runtime through the broker")
+            Halt::fail("there is no record of this instance; ask for a runtime through the broker")
         })?;
         if instance.gone_at.is_some() && !W::TAKES_GONE {
             return fail("the instance does not exist any longer");

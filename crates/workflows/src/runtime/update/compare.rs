@@ -6,7 +6,7 @@ use super::Update;
 use crate::runtime::parameters::Parameters;
 use crate::runtime::request;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::{fail_with, opened};
+use crate::runtime::shared::opened;
 
 pub(super) struct Compare {
     pub(super) runtimes: Arc<Runtimes>,
@@ -32,7 +32,7 @@ impl Step<Update> for Compare {
             op.input.context = opened(op, context)?;
         }
         let plan_id = op.params.plan_id.as_ref().unwrap_or(&op.input.instance()?.plan_id);
-        let plan = self.runtimes.plan(plan_id).map_err(fail_with)?;
+        let plan = self.runtimes.plan(plan_id).map_err(Halt::fail)?;
         let old = &op.input.parameters;
         let cluster = request::upgrade_shoot(plan, old, &new);
         op.state.changes_cluster = cluster != drivers::provisioner::UpgradeShootInput::default();
@@ -44,7 +44,7 @@ impl Step<Update> for Compare {
 /// The parameters as they are to be.
 pub(super) fn wanted(op: &Operation<Update>) -> Result<Parameters, Halt> {
     match &op.params.parameters {
-        Some(sealed) => Parameters::read(&opened(op, sealed)?).map_err(fail_with),
+        Some(sealed) => Parameters::read(&opened(op, sealed)?).map_err(Halt::fail),
         None => Ok(op.input.parameters.clone()),
     }
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::Update;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::fail_with;
 
 pub(super) struct Keep {
     pub(super) runtimes: Arc<Runtimes>,
@@ -27,7 +26,7 @@ impl Step<Update> for Keep {
 
     async fn run(&self, op: &mut Operation<Update>) -> Outcome {
         let plan = match &op.params.plan_id {
-            Some(id) => Some(self.runtimes.plan(id).map_err(fail_with)?),
+            Some(id) => Some(self.runtimes.plan(id).map_err(Halt::fail)?),
             None => None,
         };
         let (parameters, context) = (op.params.parameters.clone(), op.params.context.clone());

@@ -9,7 +9,7 @@ use crate::drivers::Drivers;
 use crate::runtime::request::{self, Ingredients};
 use crate::runtime::sent::Sent;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::{Change, PATIENT, Progress, fail_with};
+use crate::runtime::shared::{Change, PATIENT, Progress};
 
 pub(super) struct UpgradeRuntime {
     provisioner: Arc<dyn Provisioner>,
@@ -31,7 +31,7 @@ impl UpgradeRuntime {
         let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
         let from = Ingredients {
             runtimes: &self.runtimes,
-            plan: self.runtimes.plan(plan_id).map_err(fail_with)?,
+            plan: self.runtimes.plan(plan_id).map_err(Halt::fail)?,
             instance,
             parameters: &parameters,
             cloud_account: "",

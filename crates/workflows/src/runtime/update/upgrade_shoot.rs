@@ -8,7 +8,7 @@ use super::compare::wanted;
 use crate::drivers::Drivers;
 use crate::runtime::request;
 use crate::runtime::settings::Runtimes;
-use crate::runtime::shared::{Change, PATIENT, Progress, fail_with};
+use crate::runtime::shared::{Change, PATIENT, Progress};
 
 pub(super) struct UpgradeShoot {
     provisioner: Arc<dyn Provisioner>,
@@ -58,7 +58,7 @@ impl Step<Update> for UpgradeShoot {
             Progress::UnderWay(operation) => operation,
             Progress::NotBegun => {
                 let plan_id = op.params.plan_id.as_ref().unwrap_or(&instance.plan_id);
-                let plan = self.runtimes.plan(plan_id).map_err(fail_with)?;
+                let plan = self.runtimes.plan(plan_id).map_err(Halt::fail)?;
                 let config = request::upgrade_shoot(plan, &op.input.parameters, &wanted(op)?);
                 self.provisioner.upgrade_shoot(instance.caller(), runtime_id, &config).await?.id
             }

@@ -45,7 +45,7 @@ impl Step<Create> for MintLogin {
         let token = self.serverless.nebula.login(&own, self.serverless.settings.token_valid).await;
         let token = token.map_err(|error| stop(op, "Failed to get a login for the VMs", error))?;
         let login = Credentials::new(own.user, token);
-        let login = login.map_err(|error| Halt::Fail { cause: format!("the login: {error}").into() })?;
+        let login = login.map_err(|error| Halt::fail(format!("the login: {error}")))?;
         op.input.login = Some(login.text());
         done()
     }
