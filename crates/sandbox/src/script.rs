@@ -94,7 +94,7 @@ impl<K: Fault> Script<K> {
         let shared = ["times", "after", "about"].into_iter();
         let when: Map<_, _> = shared.filter_map(|name| body.remove_entry(name)).collect();
         let when: When = serde_json::from_value(when.into()).map_err(|error| error.to_string())?;
-        let fault: K = serde_json::from_value(body.into()).map_err(|error| error.to_string())?;
+        let fault: K = serde_json::from_value(body.into()).map_err(|error| refused(&error))?;
         fault.check()?;
         if when.about.as_ref().is_some_and(|about| about.chars().count() > ABOUT_CHARS_MAX) {
             return Err(format!("about must have at most {ABOUT_CHARS_MAX} characters"));
@@ -151,6 +151,12 @@ impl<K: Fault> Script<K> {
     fn lines(&self) -> MutexGuard<'_, Lines<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A misspelt name may be one of those that all faults have.
+fn refused(error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    if why.starts_with("unknown field") { format!("{why}, `times`, `after`, `about`") } else { why }
 }
 
 /// `POST`, `GET` and `DELETE` of `path`, with the kind in the body or as the last word of the path.
