@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::house::House;
 use crate::person::Person;
 use crate::pictures::look;
-use crate::stage::until;
+use crate::stage::{Place, until};
 
 fn signed_in() -> (House, Person) {
     let house = House::open();
@@ -43,7 +43,17 @@ fn the_first_screen_starts_one_of_each() {
 
 #[test]
 fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
-    let (house, person) = signed_in();
+    // Runtimes send their audit log somewhere, which takes overrides of every kind.
+    let house = House::open_with(Place::new(), |place, _| {
+        std::fs::write(place.path("password"), "hunter2").unwrap();
+        let password = place.path("password").to_str().unwrap().to_owned();
+        place
+            .env("PROVISION_ENGINE_RUNTIME__AUDIT_LOG__URL", "http://127.0.0.1:1")
+            .env("PROVISION_ENGINE_RUNTIME__AUDIT_LOG__USERNAME", "audit")
+            .env("PROVISION_ENGINE_RUNTIME__AUDIT_LOG__PASSWORD_FILE", password)
+    });
+    let person = Person::new(&house.url);
+    person.sign_in(&house.token);
     person.click_on("nav.menu a", "Runtimes");
     person.click_on("main a", "Create");
     person.click_on(".plans a", "azure");
@@ -66,8 +76,9 @@ fn a_runtime_is_made_from_a_form_bound_and_taken_down() {
     let made = house.api(Method::GET, "/operations?workflow=runtime.provision", None);
     person.go(&format!("/console/operations/{}", made["items"][0]["id"].as_str().unwrap()));
     person.click_on("#now-knows summary", "Overrides as they were sent");
-    person.until_text("#now-knows tbody", "greeting.text\tfrom the request, not kept");
-    person.until_text("#now-knows tbody", "greeting.token\tsecret");
+    person.until_text("#now-knows tbody", "fluent-bit.auditlog.user\taudit");
+    person.until_text("#now-knows tbody", "fluent-bit.auditlog.tenant\tfrom the request, not kept");
+    person.until_text("#now-knows tbody", "fluent-bit.auditlog.password\tsecret");
     look(&person, "operation-overrides");
     person.go(&here);
 

@@ -16,7 +16,7 @@ const TOPIC: &str = "platform.notifications.ingress";
 /// The account of the source that everybody finds beside a sandbox.
 pub(crate) const ACCOUNT: &str = "123456789012";
 /// The account in which one of two instances dies.
-const UNLUCKY: &str = "210987654321";
+pub(crate) const UNLUCKY: &str = "210987654321";
 /// What the far sides may still do for somebody who is dead, they do within this time.
 const SETTLE: &str = "3s";
 

@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use serde_json::json;
 
 use super::super::durable_postgres;
-use super::pad::{Fate, Pad, Ticket, quick};
+use super::pad::{Fate, Pad, Ticket, UNLUCKY, quick};
 use crate::stage::Place;
 
 const KILLS: usize = 8;
@@ -30,6 +30,8 @@ fn hunt(place: Place) {
     // Slow enough that a process dies in the middle of something.
     pad.tell("PUT", "/image-builder/pace", &json!({"building_ms": 1500}));
     pad.tell("PUT", "/aws/pace", &json!({"running_ms": 300, "terminate_ms": 300}));
+    // Each fault counts every instance, so those of single launches would hit instances of others.
+    pad.tell("POST", "/aws/faults/die", &json!({"account": UNLUCKY, "times": 0}));
     let fates = (0..LAUNCHES).map(|number| if number % 2 == 0 { Fate::Lucky } else { Fate::Doomed });
     let tickets: Vec<Ticket> = fates.map(|fate| pad.launch(fate)).collect();
     let mut dice = rand::rng();
