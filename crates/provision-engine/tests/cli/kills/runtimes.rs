@@ -15,7 +15,7 @@ const ACCOUNT: &str = "ga";
 
 const RUNTIME: Drama = Drama {
     player: "kills::runtimes::the_process_that_is_killed",
-    kills_min: 40,
+    kills_min: 30,
     judge: one_was_made_and_none_stands,
 };
 
@@ -113,7 +113,7 @@ fn one_was_made_and_none_stands(script: &Value) {
 /// before the runtime is there, or after that.
 #[test]
 fn a_kill_while_the_provisioner_is_asked_for_a_runtime_leads_to_one_runtime() {
-    let mut scene = Scene::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "6s"));
+    let mut scene = Scene::open(quick().env("PROVISION_ENGINE_RUNTIME__SETTLE", "30s"));
     for (id, waits) in [("before", false), ("after", true)] {
         scene.sandbox.arm(&json!({"system": "provisioner", "kind": "hold", "about": "provisionRuntime"}));
         let operation = scene.put(id, &wanted(id)).operation().to_owned();
