@@ -18,7 +18,7 @@ use crate::{
 
 /// All doors, ready to be served.
 ///
-/// The frame around all of them knows the request and finishes every answer; [`http::serve`] has the layers of each API.
+/// The frame around all of them knows the request and finishes every answer; `http::serve` has the layers of each API.
 pub fn router(doors: Doors) -> Router {
     open(doors).0
 }
