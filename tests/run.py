@@ -33,8 +33,8 @@ THREADS = 3
 LIMIT_SECONDS = 1200
 # The longest first, so that the lanes end together. A suite that is not named here comes after them.
 LONGEST = [
-    "provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "workflows/it", "bench/figures",
-    "conformance/it", "doors/it", "kafka/it",
+    "provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "provision-engine/workflows", "bench/figures",
+    "conformance/it", "provision-engine/api", "kafka/it",
 ]
 # The tests of this program whose names have the word run as a suite of their own, beside the others.
 APART = {"provision-engine/cli": "kills"}

@@ -7,7 +7,9 @@ pub mod client;
 mod code;
 mod error;
 mod format;
+mod permission;
 
 pub use code::Code;
 pub use error::{Error, FieldError, Parts};
 pub use format::{Cognit, CognitBody, Format, Insights, InsightsBody, Osb, OsbBody, Problem, ProblemBody};
+pub use permission::Permission;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use doors::Meter;
 use engine::Role;
+use server::Meter;
 use tempfile::TempDir;
 use uuid::Uuid;
 

@@ -12,7 +12,7 @@ use std::fmt;
 
 use axum::Router;
 use axum::routing::{get, post};
-use doors::wire::{Proof, Role};
+use server::wire::{Proof, Role};
 
 use crate::desk::Desk;
 use crate::parts::Icon;

@@ -6,9 +6,9 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
-use doors::{Inside, Principal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use server::{Inside, Principal};
 
 use crate::trouble::Trouble;
 
@@ -18,7 +18,7 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const BROKER_VERSION: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-broker-api-version"), HeaderValue::from_static("2.17"));
 /// Where launches are asked for.
-pub(crate) const LAUNCH: &str = doors::launch::BASE;
+pub(crate) const LAUNCH: &str = ::launch::api::BASE;
 
 #[derive(Clone)]
 pub(crate) struct Api {

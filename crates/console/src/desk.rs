@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName};
-use doors::launch::Networks;
-use doors::{CodeFlow, Inside, Meter};
 use engine::PeopleStore;
+use server::Networks;
+use server::{CodeFlow, Inside, Meter};
 
 use crate::pulse::Pulse;
 use crate::router::MENU;

@@ -61,7 +61,7 @@ impl FromRequest<Desk> for Fields {
         };
         let Form(pairs) =
             Form::<Vec<(String, String)>>::from_request(request, desk).await.map_err(|error| {
-                let is_slow = doors::is_slow_body(&error);
+                let is_slow = server::is_slow_body(&error);
                 let status = if is_slow { StatusCode::REQUEST_TIMEOUT } else { error.status() };
                 Trouble::new(status, "This form cannot be read", error.body_text()).bare()
             })?;

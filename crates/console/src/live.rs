@@ -9,9 +9,9 @@ use askama::Template;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use doors::Watch;
 use engine::{OperationId, Timestamp};
 use futures_util::stream::{once, unfold};
+use server::Watch;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 

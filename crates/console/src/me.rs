@@ -7,10 +7,10 @@ use axum::http::StatusCode;
 use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 use axum::routing::{get, post};
-use doors::wire::{ChangePassword, Password, Session};
 use engine::ProofKind;
 use engine::secret::SecretString;
 use engine::store::StoreError;
+use server::wire::{ChangePassword, Password, Session};
 
 use crate::cookie;
 use crate::desk::{Desk, Hub};

@@ -16,7 +16,7 @@ mod why;
 
 use axum::Router;
 use axum::routing::{get, post};
-use doors::wire::Verb;
+use server::wire::Verb;
 
 use crate::desk::Desk;
 use crate::list::live;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use doors::{Inside, Meter};
 use engine::store::Stats;
 use engine::{OperationId, Timestamp};
+use server::{Inside, Meter};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 

@@ -8,10 +8,10 @@ mod remove;
 mod resize;
 mod show;
 
+use ::serverless::api::wire::{Progress, ServerlessRuntime, State};
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::{get, post};
-use doors::serverless::wire::{Progress, ServerlessRuntime, State};
 use uuid::Uuid;
 
 use crate::api::Answer;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ::launch::api::rights::Verb;
 use axum::extract::FromRequestParts;
 use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
@@ -9,10 +10,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::Principal;
-use doors::launch::rights::Verb;
 use engine::store::StoreError;
 use engine::{Role, SessionRow};
+use server::Principal;
 use sha2::{Digest, Sha256};
 
 use crate::api::Api;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use doors::{DoorSettings, Doors, Inside, Meter, Principal, Subject, Upkeep};
 use engine::prelude::*;
 use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::MemoryStore;
 use engine::{Command, Engine, OnFailure, Plan, Proof, Role, WallClock};
 use serde_json::Value;
+use server::{Inside, Meter, Principal, Server, ServerSettings, Subject, Upkeep};
 
 use crate::api::Api;
 use crate::desk::{Console, ConsoleSettings, Desk, Hub};
@@ -24,16 +24,14 @@ impl World {
         let ring = SharedRing::new(KeyRing::generate());
         let plan = Plan::new(OnFailure::Leave).step(1, Sleep);
         let engine = Engine::builder(store.clone(), Arc::new(WallClock), ring).workflow(plan).build();
-        let (_, inside) = doors::open(Doors {
+        let (_, inside) = server::open(Server {
             engine,
             access: store.clone(),
             people: store.clone(),
             meter: Arc::clone(&meter),
-            settings: DoorSettings::default(),
-            catalog: None,
+            settings: ServerSettings::default(),
             bearers: None,
-            serverless: None,
-            launch: None,
+            endpoints: Vec::new(),
             upkeep: Upkeep::default(),
             closing: tokio_util::sync::CancellationToken::new(),
         });

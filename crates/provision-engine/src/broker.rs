@@ -6,8 +6,8 @@ mod wire;
 
 use std::time::Duration;
 
+use ::runtimes::api::osb::wire::{BindBody, ProvisionBody, UpdateBody};
 use api::client::{Auth, Client, Request};
-use doors::osb::wire::{BindBody, ProvisionBody, UpdateBody};
 use engine::{Clock, Timestamp, WallClock};
 use reqwest::Method;
 use reqwest::StatusCode;

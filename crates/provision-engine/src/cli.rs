@@ -125,7 +125,7 @@ fn trust(config: &Config) -> Result<(), ConfigError> {
     const PATH: &str = "tls.ca_file";
     let Some(file) = &config.server.ca_file else { return Ok(()) };
     let read = std::fs::read(file).map_err(|error| error.to_string());
-    read.and_then(|pem| drivers::trust(&pem)).map_err(|why| {
+    read.and_then(|pem| ::http_client::trust(&pem)).map_err(|why| {
         let message = format!("cannot use {}: {why}", file.display());
         ConfigError {
             problems: vec![Problem {

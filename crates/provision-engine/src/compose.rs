@@ -13,26 +13,29 @@ mod upkeep;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::greeter::{Greeter, HttpGreeter};
+use ::launch::api::LaunchApi;
+use ::launch::model::Launches;
+use ::launch::workflows::notice::Notices;
+use ::runtimes::Clients;
+use ::runtimes::api::RuntimesApi;
+use ::runtimes::model::Runtimes;
+use ::runtimes::model::accounts::Accounts;
+use ::runtimes::model::catalog::Catalog;
+use ::serverless::api::ServerlessApi;
+use ::serverless::model::Serverless;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use console::{Console, ConsoleSettings};
-use doors::launch::Networks;
-use doors::sandbox_access::end_sandbox_access;
-use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, SignInLimits, wire};
-use drivers::greeter::{Greeter, HttpGreeter};
 use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::{MemoryStore, Store};
 use engine::{AccessStore, Clock, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
+use server::Networks;
+use server::sandbox_access::end_sandbox_access;
+use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits, wire};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
-use workflows::Drivers;
-use workflows::launch::Launches;
-use workflows::notice::Notices;
-use workflows::runtime::Runtimes;
-use workflows::runtime::accounts::Accounts;
-use workflows::runtime::catalog::Catalog;
-use workflows::serverless::Serverless;
 
 use crate::config::{Config, Origin};
 
@@ -90,13 +93,13 @@ impl House {
         let nebula = Nebula::open(config, url.as_deref())?;
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
         let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
-        let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
+        let (catalog, bearers) = (Arc::clone(&drivers.clients.runtimes.catalog), runtimes::bearers(config)?);
         let code_flow = runtimes::code_flow(config, url.as_deref())?;
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
-        let engine = workflows::register(builder, &drivers).build();
+        let engine = register(builder, &drivers).build();
         let sandbox_url = url;
         Ok(House {
             engine,
@@ -121,24 +124,25 @@ impl House {
         meter: &Arc<Meter>,
         closing: &CancellationToken,
     ) -> Result<(Router, Inside)> {
-        Ok(doors::open(Doors {
+        Ok(server::open(Server {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
             people: Arc::clone(&self.people),
             meter: Arc::clone(meter),
-            settings: DoorSettings {
+            settings: ServerSettings {
                 body_limit_bytes: config.server.body_limit_bytes,
                 request_timeout: config.server.request_timeout.get(),
                 body_timeout: config.server.body_timeout.get(),
                 public_metrics: config.server.public_metrics,
                 sign_in: SignInLimits { attempts: config.console.attempts, lock: config.console.lock.get() },
-                osb: runtimes::osb(config),
-                ..DoorSettings::default()
+                ..ServerSettings::default()
             },
-            catalog: Some(Arc::clone(&self.catalog)),
             bearers: self.bearers.clone(),
-            serverless: self.nebula.door(config)?,
-            launch: self.cloud.door(config)?,
+            endpoints: vec![
+                Arc::new(RuntimesApi { catalog: Arc::clone(&self.catalog), osb: runtimes::osb(config) }),
+                Arc::new(ServerlessApi(self.nebula.door(config)?)),
+                Arc::new(LaunchApi(self.cloud.door(config)?)),
+            ],
             upkeep: upkeep::of(self, config)?,
             closing: closing.clone(),
         }))
@@ -191,20 +195,38 @@ pub(crate) fn opener(ring: &SharedRing, tenant: &str, resource: &str) -> Sealer 
 }
 
 fn unconnected(builder: EngineBuilder) -> Engine {
-    workflows::register(builder, &no_drivers()).build()
+    register(builder, &no_drivers()).build()
+}
+
+/// Everything that the steps of all products need.
+struct Drivers {
+    greeter: Arc<dyn Greeter>,
+    clients: Clients,
+    serverless: Arc<Serverless>,
+    launches: Arc<Launches>,
+    notices: Arc<Notices>,
+}
+
+fn register(builder: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
+    let builder = ::demo::workflows::register(builder, &drivers.greeter);
+    let builder = ::runtimes::workflows::register(builder, &drivers.clients);
+    let builder = ::serverless::workflows::register(builder, &drivers.serverless);
+    ::launch::workflows::register(builder, &drivers.launches, &drivers.notices)
 }
 
 /// Everything that steps need, none of it connected to anything.
 fn no_drivers() -> Drivers {
     Drivers {
         greeter: Arc::new(NobodyGreets::default()),
-        runtimes: Arc::new(Runtimes::default()),
-        provisioner: Arc::new(NobodyProvisions),
-        director: None,
-        clusters: runtimes::clusters(Duration::from_secs(1)),
-        accounts: Accounts::new(Accounts::shared_by_all(), Arc::new(MemoryStore::new())),
-        override_sources: Vec::new(),
-        external: Arc::default(),
+        clients: Clients {
+            runtimes: Arc::new(Runtimes::default()),
+            provisioner: Arc::new(NobodyProvisions),
+            director: None,
+            clusters: runtimes::clusters(Duration::from_secs(1)),
+            accounts: Accounts::new(Accounts::shared_by_all(), Arc::new(MemoryStore::new())),
+            override_sources: Vec::new(),
+            external: Arc::default(),
+        },
         serverless: Arc::new(Serverless::unconnected()),
         launches: Arc::new(Launches::unconnected()),
         notices: Arc::new(Notices::none()),
@@ -222,8 +244,7 @@ fn drivers(
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
     let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
     let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
-    let drivers = Drivers {
-        greeter: greeter(config, greeter_url.as_deref())?,
+    let clients = Clients {
         runtimes: Arc::new(runtimes::runtimes(config)?),
         provisioner: runtimes::provisioner(&config.drivers.provisioner, sandbox)?,
         director: runtimes::director(&config.drivers, sandbox)?,
@@ -231,11 +252,14 @@ fn drivers(
         override_sources: runtimes::override_sources(config, &clusters)?,
         external: Arc::default(),
         clusters,
+    };
+    Ok(Drivers {
+        greeter: greeter(config, greeter_url.as_deref())?,
+        clients: runtimes::with_external_steps(config, clients)?,
         serverless: Arc::clone(&nebula.serverless),
         launches: Arc::clone(&cloud.launches),
         notices: Arc::clone(&cloud.notices),
-    };
-    runtimes::with_external_steps(config, drivers)
+    })
 }
 
 /// For engines that never seal or open anything.

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use drivers::kafka::{Consumer, Producer, Received};
+use ::kafka::{Consumer, Producer, Received};
+use ::launch::model::hints::{self, Heard, HintError};
+use ::launch::model::outbox;
+use ::launch::workflows::source_check;
+use engine::due::Backoff;
 use engine::store::StoreError;
 use engine::{Engine, SubmitError};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
-use workflows::due::Backoff;
-use workflows::launch::hints::{self, Heard, HintError};
-use workflows::launch::outbox;
-use workflows::source_check;
 
 use crate::compose::Events;
 

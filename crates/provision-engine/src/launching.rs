@@ -7,12 +7,12 @@ mod launch;
 
 use std::time::Duration;
 
+use ::launch::api::distributions::DistributionList;
+use ::launch::api::inventory::wire::{InventoryInstance, Termination};
+use ::launch::api::launches::wire::{NewLaunch, NewParameters};
+use ::launch::api::{BASE, wire};
 use api::client::Client;
 use clap::Args;
-use doors::launch::distributions::DistributionList;
-use doors::launch::inventory::wire::{InventoryInstance, Termination};
-use doors::launch::launches::wire::{NewLaunch, NewParameters};
-use doors::launch::{BASE, wire};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
 use serde::Serialize;

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use ::opennebula::Credentials;
+use ::serverless::model::orphans::{Cleaned, Orphan};
+use ::serverless::model::sweep::Sweep;
 use anyhow::{Context, Result, ensure};
-use drivers::opennebula::Credentials;
 use engine::Engine;
 use engine::secret::SecretString;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use workflows::serverless::orphans::{Cleaned, Orphan};
-use workflows::serverless::sweep::Sweep;
 
 use crate::compose::Nebula;
 use crate::config::{OrphanPolicy, Orphans};

@@ -2,9 +2,9 @@
 
 mod runtime;
 
+use ::serverless::api::wire::{Operation, OperationState, Progress};
 use api::CognitBody;
 use api::client::{Auth, CallError, Client, ErrorFormat, Request};
-use doors::serverless::wire::{Operation, OperationState, Progress};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use uuid::Uuid;

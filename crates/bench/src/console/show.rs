@@ -73,7 +73,7 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
     let router = desk.house.console(&desk.config, inside, &desk.meter).into_iter().fold(doors, Router::merge);
     tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), None, closing));
     let access = &*desk.house.access;
-    let token = doors::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;
+    let token = server::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;
     submit(&desk, behind, &json!({})).await?;
     let waiting = submit(&desk, waiting, &json!({"wait_ms": WAIT_MS})).await?;
     settle(&desk).await?;

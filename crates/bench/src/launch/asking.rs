@@ -1,7 +1,7 @@
 //! What launches are asked for with. The drivers alone get the same.
 
+use ::launch::api::BASE;
 use anyhow::{Result, ensure};
-use doors::launch::BASE;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

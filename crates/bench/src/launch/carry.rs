@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::launch::model::record::LaunchRecord;
 use anyhow::{Context, Result, ensure};
 use engine::store::ResourceQuery;
 use engine::{Clock, Resource, WallClock};
-use workflows::launch::record::LaunchRecord;
 
 use super::asking::{ask, each};
 use super::direct::Direct;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::aws::{self, Aws};
+use ::cloud::{Access, Account, Order, Place, Provider, ProviderKind};
+use ::identity::{CallerIdentity, Requester};
+use ::image_builder::{BuildStatus, ImageBuilder};
+use ::launch::model::public_key::PublicKey;
 use anyhow::{Context, Result, ensure};
-use drivers::aws::{self, Aws};
-use drivers::cloud::{Access, Account, Order, Place, Provider, ProviderKind};
-use drivers::identity::{CallerIdentity, Requester};
-use drivers::image_builder::{BuildStatus, ImageBuilder};
 use engine::{Clock, WallClock};
 use sandbox::Sandbox;
-use workflows::launch::public_key::PublicKey;
 
 use super::asking::{ACCOUNT, DISTRIBUTION, INSTANCE_TYPE, KEY, REGION, build, each, organisation};
 use super::far_side::FarSide;

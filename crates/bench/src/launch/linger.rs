@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::launch::model::LaunchSettings;
 use anyhow::{Context, Result};
 use engine::{Clock, WallClock};
 use sandbox::Sandbox;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
-use workflows::launch::LaunchSettings;
 
 use super::AT_ONCE;
 use super::asking::{ask, each};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use ::runtimes::api::types::RuntimePage;
 use anyhow::{Context, Result, ensure};
-use doors::wire::RuntimePage;
 use engine::{Clock, WallClock};
 use reqwest::Method;
 

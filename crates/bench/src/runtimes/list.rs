@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ::runtimes::api::types::RuntimePage;
+use ::runtimes::model::{Instance, PROVISION, seal_json};
 use anyhow::{Context, Result, anyhow, ensure};
-use doors::wire::RuntimePage;
 use engine::store::Expect;
 use engine::{Clock, Engine, Resource, WallClock};
 use reqwest::Method;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use workflows::runtime::{Instance, PROVISION, seal_json};
 
 use crate::desk::{Desk, Ground};
 use crate::load::percentile;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, ensure};
-use drivers::opennebula::{
+use ::opennebula::{
     AttributeName, Credentials, OpenNebula, Options, RUNTIME_DOCUMENT, ServiceTemplate, Template, Text,
 };
+use anyhow::{Context, Result, ensure};
 use sandbox::Sandbox;
 use secrecy::SecretString;
 use serde_json::{Map, Value, json};

@@ -1,11 +1,12 @@
 //! RBAC's driver against the sandbox, and against far sides that no decent server would be.
 #![expect(clippy::unwrap_used, reason = "a test may fail wherever it stands")]
 
+use api::Permission;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use client_fixture::{TIMEOUT, TestSandbox, answering};
 use http_client::DriverError;
-use rbac::{Permission, Rbac};
+use rbac::Rbac;
 use serde_json::{Value, json};
 
 fn rbac(house: &TestSandbox) -> Rbac {

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use doors::wire::{AuditEntry, AuditLog};
 use serde::Deserialize;
+use server::wire::{AuditEntry, AuditLog};
 use uuid::Uuid;
 
 use super::Tab;

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::Method;
 use axum::response::Response;
-use doors::wire::KeyList;
+use server::wire::KeyList;
 
 use super::Tab;
 use crate::desk::Desk;

@@ -3,8 +3,8 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use doors::wire::{System, SystemList, SystemState};
 use engine::Role;
+use server::wire::{System, SystemList, SystemState};
 
 use super::Tab;
 use crate::api::Api;

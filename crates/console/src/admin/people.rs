@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 use engine::secret::SecretString;
+use server::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 
 use super::{ROLES, RoleChoice, Tab, role_named, said};
 use crate::desk::{Desk, Hub};

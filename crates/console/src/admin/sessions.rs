@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use doors::wire::{Session, SessionList};
+use server::wire::{Session, SessionList};
 
 use super::Tab;
 use crate::desk::Desk;

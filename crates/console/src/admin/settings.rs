@@ -3,9 +3,9 @@
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use doors::wire::{Setting, SettingList};
 use serde::Deserialize;
 use serde_json::Value;
+use server::wire::{Setting, SettingList};
 
 use super::Tab;
 use crate::desk::Desk;

@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
 use engine::Timestamp;
+use server::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
 
 use super::{ROLES, Tab, role_named, said};
 use crate::desk::{Desk, Hub};

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::http::StatusCode;
-use doors::wire::{JournalEntry, JournalPage, Operation, OperationPage};
 use engine::OperationId;
 use engine::store::{STATS_COUNT_MAX, Stats};
 use futures_util::future::join_all;
+use server::wire::{JournalEntry, JournalPage, Operation, OperationPage};
 use tokio::try_join;
 
 use super::chart::Chart;

@@ -1,12 +1,12 @@
 //! `GET /console/try` and `POST /console/try/{what}`: starts something in the sandbox, to see how it looks.
 
+use ::launch::api::launches::wire::Launch;
+use ::runtimes::api::osb::wire::Accepted;
+use ::serverless::api::wire::Progress;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use doors::launch::launches::wire::Launch;
-use doors::osb::wire::Accepted;
-use doors::serverless::wire::Progress;
 use engine::Role;
 use serde::Deserialize;
 use serde_json::json;

@@ -1,9 +1,9 @@
 //! `GET /console/images`
 
+use ::launch::api::images::{Image, ImageList};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use doors::launch::images::{Image, ImageList};
 use serde::Deserialize;
 
 use crate::api::LAUNCH;

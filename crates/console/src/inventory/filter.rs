@@ -1,7 +1,7 @@
 //! Which machines somebody wants to see. The API lists all of them, launch by launch; the rest is done here, with a
 //! limit on how many are looked through for one page.
 
-use doors::launch::inventory::list::{Inventory, InventoryItem};
+use ::launch::api::inventory::list::{Inventory, InventoryItem};
 use serde::Deserialize;
 
 use crate::api::{Api, LAUNCH};

@@ -1,11 +1,11 @@
 //! `GET /console/inventory`
 
+use ::launch::api::inventory::list::InventoryItem;
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use cloud::ssh_command;
-use doors::launch::inventory::list::InventoryItem;
 
 use super::filter::{Filters, find};
 use super::sheet;

@@ -1,8 +1,8 @@
 //! Machines as a table for other programs.
 
+use ::launch::api::inventory::list::InventoryItem;
+use ::launch::api::launches::wire::{InstanceDetail, Launch};
 use cloud::ssh_command;
-use doors::launch::inventory::list::InventoryItem;
-use doors::launch::launches::wire::{InstanceDetail, Launch};
 
 use crate::launches::view::parameter;
 

@@ -1,11 +1,11 @@
 //! `/console/launch/accounts`: the accounts in clouds that launches may use.
 
+use ::launch::api::rights::Verb;
+use ::launch::api::wire::{Source, SourceList, Validity};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::launch::rights::Verb;
-use doors::launch::wire::{Source, SourceList, Validity};
 
 use super::field::{Field, Said, sentence};
 use super::go::add_account;

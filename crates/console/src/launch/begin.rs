@@ -1,8 +1,8 @@
 //! `GET /console/launch`: a new draft, or one with the values of something that is there.
 
+use ::launch::api::launches::wire::Launch;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use doors::launch::launches::wire::Launch;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
 //! `POST /console/launch/{step}`: from page to page, and in the end `POST /console/launch/now`.
 
+use ::launch::api::launches::wire::Launch;
+use ::launch::api::wire::{Source, UploadInfo};
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use doors::launch::launches::wire::Launch;
-use doors::launch::wire::{Source, UploadInfo};
 use serde_json::{Map, Value};
 
 use super::begin::{learn, may};

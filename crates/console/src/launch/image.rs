@@ -1,8 +1,8 @@
 //! The first page: an image that is there, or one that is built.
 
+use ::launch::api::distributions::DistributionList;
+use ::launch::api::images::{Image, ImageList};
 use askama::Template;
-use doors::launch::distributions::DistributionList;
-use doors::launch::images::{Image, ImageList};
 
 use super::draft::{DISTRIBUTION as PRESET, User};
 use super::field::Field;

@@ -1,7 +1,7 @@
 //! The third page: the public key that lets people in.
 
+use ::launch::api::wire::{Pubkey, PubkeyList};
 use askama::Template;
-use doors::launch::wire::{Pubkey, PubkeyList};
 
 use super::field::Said;
 use super::public_key;

@@ -1,11 +1,11 @@
 //! `/console/launch/keys`: the public keys that let people in.
 
+use ::launch::api::rights::Verb;
+use ::launch::api::wire::{NewPubkey, Pubkey, PubkeyList, Warnings};
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::launch::rights::Verb;
-use doors::launch::wire::{NewPubkey, Pubkey, PubkeyList, Warnings};
 use serde::Deserialize;
 
 use super::field::{Field, Said, sentence};

@@ -1,11 +1,11 @@
 //! The second page: which account, which region, which machines and how many.
 
+use ::launch::api::wire::{Source, SourceList, Template as Named, TemplateList};
 use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::launch::wire::{Source, SourceList, Template as Named, TemplateList};
 
 use super::draft::Draft;
 use super::types::Types;

@@ -1,7 +1,7 @@
 //! The last page: everything once more, and the steps that it will take.
 
+use ::launch::api::wire::{PubkeyList, SourceList};
 use askama::Template;
-use doors::launch::wire::{PubkeyList, SourceList};
 
 use super::check;
 use super::draft::Draft;

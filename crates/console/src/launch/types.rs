@@ -1,11 +1,11 @@
 //! Instance types that fit, while somebody looks for one.
 
+use ::launch::api::wire::{InstanceType, InstanceTypes};
 use askama::Template;
 use askama::filters::HtmlSafe;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::launch::wire::{InstanceType, InstanceTypes};
 
 use super::check;
 use super::draft::Draft;

@@ -1,10 +1,10 @@
 //! `/console/launches/{id}/parameters`: where and how, for a launch that was asked for without it.
 
+use ::launch::api::wire::Pubkey;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::launch::wire::Pubkey;
 use serde_json::Value;
 
 use super::show::find;

@@ -1,10 +1,10 @@
 //! `GET /console/launches`
 
+use ::launch::api::launches::wire::{Launch, LaunchList};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use cloud::ProviderKind;
-use doors::launch::launches::wire::{Launch, LaunchList};
 use serde::Deserialize;
 
 use super::view::{image, parameter, stage, when};

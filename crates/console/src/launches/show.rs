@@ -1,10 +1,10 @@
 //! `GET /console/launches/{id}`
 
+use ::launch::api::launches::wire::Launch;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use doors::launch::launches::wire::Launch;
 use engine::OperationId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -191,7 +191,7 @@ impl Now {
     }
 
     fn taken_back(&self) -> Vec<&str> {
-        let is_back = |step: &&doors::launch::launches::wire::Step| step.state == "compensated";
+        let is_back = |step: &&::launch::api::launches::wire::Step| step.state == "compensated";
         self.launch.steps.iter().filter(is_back).map(|step| step.title.as_str()).collect()
     }
 

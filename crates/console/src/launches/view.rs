@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use ::launch::api::launches::wire::{Instance, Launch, Step};
 use cloud::ssh_command;
-use doors::launch::launches::wire::{Instance, Launch, Step};
-use doors::wire::Moment;
 use serde_json::Value;
+use server::wire::Moment;
 
 use crate::parts::{Chip, Icon, Tone, When, span};
 

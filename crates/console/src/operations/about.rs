@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use doors::wire::{Moment, Operation, OperationDetail};
+use server::wire::{Moment, Operation, OperationDetail};
 
 use crate::parts::{Resource, When, span};
 use crate::path;

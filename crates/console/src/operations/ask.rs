@@ -4,8 +4,8 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::Control;
 use engine::Role;
+use server::wire::Control;
 use uuid::Uuid;
 
 use super::look::{Look, id_of};

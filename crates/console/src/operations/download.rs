@@ -4,8 +4,8 @@ use axum::extract::{Path, State};
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use doors::wire::{Explanation, JournalEntry, OperationDetail};
 use serde::Serialize;
+use server::wire::{Explanation, JournalEntry, OperationDetail};
 
 use super::look::{Look, Story, id_of};
 use crate::desk::Desk;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use askama::Template;
-use doors::wire::JournalEntry;
 use serde::Deserialize;
+use server::wire::JournalEntry;
 use uuid::Uuid;
 
 use super::look::Story;

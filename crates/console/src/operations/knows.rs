@@ -2,8 +2,8 @@
 //! masked by the API.
 
 use askama::Template;
-use doors::wire::OperationDetail;
 use serde_json::Value;
+use server::wire::OperationDetail;
 
 use super::journal::pretty;
 

@@ -1,6 +1,6 @@
 //! All that a page shows of one operation, as the API tells it.
 
-use doors::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
+use server::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
 use tokio::try_join;
 use uuid::Uuid;
 

@@ -3,8 +3,8 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::Signalled;
 use serde_json::Value;
+use server::wire::Signalled;
 
 use super::look::{Look, id_of};
 use crate::desk::Desk;

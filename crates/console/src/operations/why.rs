@@ -1,8 +1,8 @@
 //! Why an operation is where it is, and what can be done about it here.
 
 use askama::Template;
-use doors::wire::{Asked, Explanation, OperationDetail, Phase};
 use engine::{Role, Verb};
+use server::wire::{Asked, Explanation, OperationDetail, Phase};
 
 use super::look::Look;
 use crate::parts::{Chip, Icon, Prose, When};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use askama::filters::HtmlSafe;
-use doors::wire::{Phase, StepState};
+use server::wire::{Phase, StepState};
 
 use super::Icon;
 

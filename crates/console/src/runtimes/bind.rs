@@ -1,10 +1,10 @@
 //! `GET /console/runtimes/{id}/bind`: credentials for a cluster, shown once.
 
+use ::runtimes::api::osb::wire::Binding;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::osb::wire::Binding;
 use serde_json::json;
 use uuid::Uuid;
 

@@ -1,10 +1,10 @@
 //! `GET /console/runtimes/{id}/change`
 
+use ::runtimes::api::types::Runtime;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::Runtime;
 use serde_json::{Map, Value, json};
 
 use super::catalog::{Catalog, Plan, Purpose};

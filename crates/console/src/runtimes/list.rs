@@ -1,9 +1,9 @@
 //! `GET /console/runtimes`
 
+use ::runtimes::api::types::{Runtime, RuntimePage};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
-use doors::wire::{Runtime, RuntimePage};
 use engine::Role;
 use serde::Deserialize;
 

@@ -1,11 +1,10 @@
 //! One runtime, as the API tells about it.
 
-use doors::osb::wire::Instance;
-use doors::wire::{
-    Operation, OperationDetail, OperationPage, Runtime, RuntimeEvent, RuntimeEvents, StepState,
-};
+use ::runtimes::api::osb::wire::Instance;
+use ::runtimes::api::types::{Runtime, RuntimeEvent, RuntimeEvents};
 use engine::Role;
 use serde_json::{Map, Value};
+use server::wire::{Operation, OperationDetail, OperationPage, StepState};
 use tokio::{join, try_join};
 
 use super::state::newest;
@@ -86,8 +85,9 @@ pub(super) fn progress(detail: &OperationDetail) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use doors::wire::{Phase, RuntimeState};
+    use ::runtimes::api::types::RuntimeState;
     use serde_json::json;
+    use server::wire::Phase;
 
     use super::*;
 

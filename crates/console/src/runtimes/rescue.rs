@@ -1,10 +1,10 @@
 //! `GET /console/runtimes/{id}/rescue`: what operators do when a runtime does not come or go by itself.
 
+use ::runtimes::api::types::{Reason, Runtime, RuntimeState};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{Reason, Runtime, RuntimeState};
 use engine::Role;
 
 use super::look::runtime;

@@ -1,9 +1,9 @@
 //! `GET /console/runtimes/{id}`
 
+use ::runtimes::api::types::Level;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use doors::wire::Level;
 use engine::{OperationId, Role};
 use serde_json::Value;
 use uuid::Uuid;

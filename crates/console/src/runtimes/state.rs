@@ -1,6 +1,6 @@
 //! The state of a runtime, in the words of pages.
 
-use doors::wire::{Runtime, RuntimeOperation, RuntimeState};
+use ::runtimes::api::types::{Runtime, RuntimeOperation, RuntimeState};
 use uuid::Uuid;
 
 use crate::parts::{Chip, Icon, Tone};

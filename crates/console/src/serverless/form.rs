@@ -1,8 +1,8 @@
 //! What a person says about a serverless runtime, as typed and as the API wants it.
 
+use ::serverless::api::wire::Function;
 use askama::Template;
 use askama::filters::HtmlSafe;
-use doors::serverless::wire::Function;
 use serde_json::{Map, Value, json};
 
 use crate::fields::Fields;

@@ -1,10 +1,10 @@
 //! `GET /console/serverless`
 
+use ::serverless::api::wire::{Listing, ServerlessRuntime};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::serverless::wire::{Listing, ServerlessRuntime};
 use engine::Role;
 use serde::Deserialize;
 

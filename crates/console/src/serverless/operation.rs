@@ -1,11 +1,11 @@
 //! `GET /console/serverless/operations/{id}`: what becomes of something that was asked for.
 
+use ::serverless::api::wire::Progress;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use doors::serverless::wire::Progress;
-use doors::wire::{OperationDetail, StepState};
 use engine::OperationId;
+use server::wire::{OperationDetail, StepState};
 use uuid::Uuid;
 
 use crate::api::Api;

@@ -1,10 +1,10 @@
 //! `GET /console/serverless/{id}/resize`
 
+use ::serverless::api::wire::ServerlessRuntime;
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use doors::serverless::wire::ServerlessRuntime;
 use engine::Role;
 use serde_json::json;
 

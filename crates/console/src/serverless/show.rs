@@ -1,9 +1,9 @@
 //! `GET /console/serverless/{id}`
 
+use ::serverless::api::wire::{Envelope, Function, ServerlessRuntime};
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use doors::serverless::wire::{Envelope, Function, ServerlessRuntime};
 use engine::Role;
 
 use crate::api::Api;

@@ -7,10 +7,10 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use doors::{Denied, Principal, SignInError};
 use engine::Role;
 use engine::secret::SecretString;
 use engine::store::StoreError;
+use server::{Denied, Principal, SignInError};
 
 use super::form::form;
 use crate::desk::{Desk, Hub};

@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use doors::{CodeFlow, FlowError, Principal};
 use engine::secret::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use server::{CodeFlow, FlowError, Principal};
 use subtle::ConstantTimeEq;
 
 use super::enter::welcome;

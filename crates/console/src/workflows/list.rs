@@ -5,7 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use axum::extract::State;
 use axum::response::Response;
-use doors::wire::{Workflow, WorkflowList};
+use server::wire::{Workflow, WorkflowList};
 
 use crate::desk::Desk;
 use crate::shell::Shell;

@@ -6,8 +6,8 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{StepCalls, Workflow, WorkflowStep};
 use engine::Role;
+use server::wire::{StepCalls, Workflow, WorkflowStep};
 use tokio::try_join;
 
 use super::calls;

@@ -3,8 +3,8 @@
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use doors::wire::{Operation, Submit};
 use serde_json::Value;
+use server::wire::{Operation, Submit};
 
 use super::show::{Form, again};
 use crate::desk::Desk;

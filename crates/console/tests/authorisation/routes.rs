@@ -1,5 +1,7 @@
 //! Every route of every API, from their descriptions: a new one is here without being listed.
 
+use crate::world::endpoints;
+
 use serde_json::Value;
 
 #[derive(Debug, Clone)]
@@ -19,9 +21,9 @@ pub(crate) enum Api {
 
 pub(crate) fn routes() -> Vec<Route> {
     let documents = [
-        (Api::Operations, "", doors::openapi()),
-        (Api::Launch, doors::launch::BASE, doors::launch::openapi()),
-        (Api::Broker, "", doors::osb::openapi()),
+        (Api::Operations, "", server::openapi(&endpoints(None))),
+        (Api::Launch, ::launch::api::BASE, ::launch::api::openapi()),
+        (Api::Broker, "", ::runtimes::api::osb::openapi()),
     ];
     let mut routes = Vec::new();
     for (api, base, document) in documents {

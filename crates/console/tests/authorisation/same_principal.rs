@@ -1,13 +1,13 @@
 //! However an identity is proved, at an API or in the console: the principal is the same, and so is every answer.
 
-use doors::Principal;
 use engine::secret::SecretString;
 use engine::{Organisation, Role};
 use serde_json::{Value, json};
+use server::Principal;
 
 use crate::routes::{Api, Route, judged, routes};
 use crate::ways::{Session, Way};
-use crate::world::World;
+use crate::world::{World, endpoints};
 
 /// Each line is one identity with all the ways to prove it.
 fn identities() -> Vec<Vec<Way>> {
@@ -106,19 +106,21 @@ fn has_nothing_to_look_at(routes: &[&Route], answers: &[(u16, String)], way: &Wa
 }
 
 fn answers_everybody(route: &Route) -> bool {
-    let path = route.template.strip_prefix(doors::launch::BASE).filter(|_| route.api == Api::Launch);
-    match path {
-        Some(path) => doors::launch::rights::RIGHTS.iter().any(|right| {
-            use doors::launch::rights::Needs;
+    let path = route.template.strip_prefix(::launch::api::BASE).filter(|_| route.api == Api::Launch);
+    if let Some(path) = path {
+        use ::launch::api::rights::{Needs, RIGHTS};
+        return RIGHTS.iter().any(|right| {
             right.path == path
                 && right.method.as_str() == route.method
                 && matches!(right.needs, Needs::Nothing | Needs::Signature)
-        }),
-        None => doors::rights::RIGHTS.iter().any(|right| {
-            use doors::rights::Needs;
-            right.path == route.template && matches!(right.needs, Needs::Nothing | Needs::ReaderUnlessPublic)
-        }),
+        });
     }
+    let products = endpoints(None);
+    let rights = products.iter().flat_map(|product| product.rights());
+    server::rights::RIGHTS.iter().chain(rights).any(|right| {
+        use server::rights::Needs;
+        right.path == route.template && matches!(right.needs, Needs::Nothing | Needs::ReaderUnlessPublic)
+    })
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn a_session_by_bearer_ends_with_the_bearer_at_the_api_and_in_the_console(
     is_in(&browser);
     let api = async || {
         let headers = [("authorization", format!("Bearer {token}"))];
-        let path = format!("{}/launches", doors::launch::BASE);
+        let path = format!("{}/launches", ::launch::api::BASE);
         world.call("GET", &path, None, &headers).await.status
     };
     // Clocks differ, so that it is good for a minute longer.
@@ -44,7 +44,7 @@ async fn a_session_by_token_ends_when_the_token_expires_or_is_deleted_by_another
     let expires_at = Some(now.plus(Duration::from_secs(60)));
     let mut signed_in = Vec::new();
     for (name, expires_at) in [("short", expires_at), ("deleted", None), ("replaced", None)] {
-        let issued = doors::tokens::issue(&*world.store, name, Role::Reader, now, expires_at).await.unwrap();
+        let issued = server::tokens::issue(&*world.store, name, Role::Reader, now, expires_at).await.unwrap();
         let mut browser = world.browser();
         browser.with_token(issued.expose_secret()).await;
         is_in(&browser);
@@ -54,7 +54,7 @@ async fn a_session_by_token_ends_when_the_token_expires_or_is_deleted_by_another
     for name in ["deleted", "replaced"] {
         assert!(world.store.remove_token(name, now).await.unwrap().is_done());
     }
-    doors::tokens::issue(&*world.store, "replaced", Role::Admin, now, None).await.unwrap();
+    server::tokens::issue(&*world.store, "replaced", Role::Admin, now, None).await.unwrap();
     world.clock.turn(Duration::from_secs(5));
     let [short, deleted, replaced] = &mut signed_in[..] else { panic!() };
     assert_eq!(looks(deleted).await, 303);

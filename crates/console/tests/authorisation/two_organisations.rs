@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use doors::launch::BASE;
+use ::launch::api::BASE;
 use engine::Role;
 use engine::store::Query;
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use doors::Principal;
 use engine::{PeopleStore, Role};
 use serde_json::{Value, json};
+use server::Principal;
 use sha2::{Digest, Sha256};
 
 use crate::browser::Browser;

@@ -6,6 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use ::api::Permission;
+use ::launch::api::LaunchApi;
+use ::launch::api::{LaunchDoor, Permissions};
+use ::launch::model::accounts::{AccountBook, DefaultSource};
+use ::launch::model::{LaunchSettings, Launches};
+use ::runtimes::api::RuntimesApi;
+use ::runtimes::api::osb::OsbSettings;
+use ::runtimes::model::catalog::Catalog;
+use ::serverless::api::ServerlessApi;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -14,18 +23,16 @@ use axum::http::{Request, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use console::{Console, ConsoleSettings};
-use doors::launch::{LaunchDoor, Networks, Permissions};
-use doors::{CodeFlow, CodeFlowSettings, DoorSettings, Doors, Inside, Meter, Oidc, OidcSettings, tokens};
 use engine::secret::{ExposeSecret, KeyRing, SharedRing};
 use engine::store::MemoryStore;
 use engine::{Clock, Engine, Role, Timestamp, WallClock};
 use sandbox::Sandbox;
 use serde_json::{Value, json};
+use server::Networks;
+use server::{
+    CodeFlow, CodeFlowSettings, Endpoints, Inside, Meter, Oidc, OidcSettings, Server, ServerSettings, tokens,
+};
 use tokio_util::sync::CancellationToken;
-use workflows::launch::accounts::{AccountBook, DefaultSource};
-use workflows::launch::rbac::Permission;
-use workflows::launch::{LaunchSettings, Launches};
-use workflows::runtime::catalog::Catalog;
 
 use crate::browser::Browser;
 use crate::issuer::{AUDIENCE, Issuer};
@@ -120,6 +127,15 @@ impl Reply {
     }
 }
 
+/// What all products add.
+pub(crate) fn endpoints(launch: Option<LaunchDoor>) -> Vec<Arc<dyn Endpoints>> {
+    vec![
+        Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
+        Arc::new(ServerlessApi(None)),
+        Arc::new(LaunchApi(launch)),
+    ]
+}
+
 impl World {
     pub(crate) async fn new() -> World {
         let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.unwrap();
@@ -131,9 +147,9 @@ impl World {
         launches.accounts = book.with_default(DefaultSource::of_sandbox());
         let launches = Arc::new(launches.with_settings(quick()));
         let engine = Engine::builder(store.clone(), clock.clone(), ring)
-            .workflow(workflows::source_check::plan(&launches))
-            .workflow(workflows::launch::plan(&launches))
-            .workflow(workflows::termination::plan(&launches))
+            .workflow(::launch::workflows::source_check::plan(&launches))
+            .workflow(::launch::model::plan(&launches))
+            .workflow(::launch::workflows::termination::plan(&launches))
             .build();
         let settings = OidcSettings::new(issuer.url.clone(), AUDIENCE);
         let client = CodeFlowSettings {
@@ -154,17 +170,15 @@ impl World {
             own.insert(role, token.expose_secret().to_owned());
         }
         let meter = Arc::new(Meter::new());
-        let (api, inside) = doors::open(Doors {
+        let (api, inside) = server::open(Server {
             engine: engine.clone(),
             access: store.clone(),
             people: store.clone(),
             meter: meter.clone(),
-            settings: DoorSettings::default(),
-            catalog: Some(Arc::new(Catalog::built_in())),
+            settings: ServerSettings::default(),
             bearers: Some(Arc::new(Oidc::new(settings, clock.clone()).unwrap())),
-            serverless: None,
-            launch: Some(door),
-            upkeep: doors::Upkeep::default(),
+            endpoints: endpoints(Some(door)),
+            upkeep: server::Upkeep::default(),
             closing: CancellationToken::new(),
         });
         let console = console::router(Console {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(crate) use doors::osb::wire::State;
+pub(crate) use ::runtimes::api::osb::wire::State;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Catalog {

@@ -52,7 +52,7 @@ impl Address {
 
     /// Asks the data directory again when the server does not answer, if it was asked the first time.
     pub(crate) fn client(&self, api: &'static Api, auth: Auth) -> Answered<Client> {
-        let client = Client::new(drivers::http_client(), api, self.url.clone(), auth)?;
+        let client = Client::new(::http_client::http_client(), api, self.url.clone(), auth)?;
         if !self.is_found {
             return Ok(client);
         }

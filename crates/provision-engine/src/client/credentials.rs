@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use ::serverless::model::Credentials as OneCredentials;
 use anyhow::{Context, Result, bail};
 use api::client::{Auth, Client};
 use clap::Args;
 use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
-use workflows::serverless::Credentials as OneCredentials;
 
 use super::{Address, BROKER};
 use crate::cli::Global;
@@ -77,7 +77,10 @@ impl BrokerArgs {
         let given = self.credentials()?;
         if let Some(url) = self.broker_url.as_deref().filter(|url| !url.is_empty()) {
             let auth = given.unwrap_or_default();
-            return Ok((Client::new(drivers::http_client(), &BROKER, parse(url)?, auth.clone())?, auth));
+            return Ok((
+                Client::new(::http_client::http_client(), &BROKER, parse(url)?, auth.clone())?,
+                auth,
+            ));
         }
         let own = Address::find(global)?;
         let kept = match (given, own.own_file(CREDENTIALS_FILE)) {

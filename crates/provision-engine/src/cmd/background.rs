@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::Moment;
 use serde::Serialize;
+use server::wire::Moment;
 
 use super::serve::ServeArgs;
 use crate::background::{Control, Started, Status, Stopped};

@@ -16,9 +16,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use doors::Meter;
 use engine::{Phase, Role};
 use serde::Serialize;
+use server::Meter;
 use uuid::Uuid;
 
 use crate::cli::Global;
@@ -29,12 +29,12 @@ use crate::exit::Exit;
 use crate::logs;
 use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
 use crate::signals::Signals;
+use ::launch::model::LAUNCH;
+use ::runtimes::model::PROVISION;
+use ::serverless::model::CREATE;
 use ledger::{Expected, Ledger};
 use open::Place;
 use play::{Ending, Play};
-use workflows::launch::LAUNCH;
-use workflows::runtime::PROVISION;
-use workflows::serverless::CREATE;
 
 /// The workflow of the example.
 const GREETING: &str = "demo.hello";

@@ -1,8 +1,8 @@
 //! A device in front of the door for serverless runtimes. It comes over loopback, as a user of the sandbox's
 //! OpenNebula.
 
+use ::serverless::api::wire::{Operation, Progress};
 use anyhow::{Context, Result, ensure};
-use doors::serverless::wire::{Operation, Progress};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;

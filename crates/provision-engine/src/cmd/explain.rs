@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::Explanation;
 use engine::{Clock, Timestamp, WallClock};
+use server::wire::Explanation;
 use uuid::Uuid;
 
 use super::operations::{ago, phase_cell};

@@ -1,8 +1,8 @@
 //! `instance-types`: which kinds of machines a region has.
 
+use ::launch::api::wire::InstanceType;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use doors::launch::wire::InstanceType;
 use serde::Serialize;
 
 use super::launch::{home, providers};

@@ -10,12 +10,12 @@ mod wizard;
 
 use std::io::IsTerminal;
 
+use ::launch::model::cloud::ProviderKind;
+use ::launch::model::profile::ProfileName;
 use anyhow::Result;
 use api::client::CallError;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use workflows::launch::cloud::ProviderKind;
-use workflows::launch::profile::ProfileName;
 
 use self::draft::Draft;
 use self::image::ImageArgs;

@@ -16,7 +16,7 @@ pub(super) use rows::{ago, phase_cell};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use doors::wire::Verb;
+use server::wire::Verb;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;

@@ -5,7 +5,7 @@ mod dry_run;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use doors::wire::{Workflow, WorkflowList, WorkflowStep};
+use server::wire::{Workflow, WorkflowList, WorkflowStep};
 
 use crate::cli::Global;
 use crate::compose;

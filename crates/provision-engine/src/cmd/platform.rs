@@ -4,16 +4,16 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::runtimes::model::catalog::Catalog;
 use anyhow::{Context, Result};
-use doors::Meter;
-use doors::tokens::issue;
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Clock, Role, WallClock};
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::{Value, json};
+use server::Meter;
+use server::tokens::issue;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use workflows::runtime::catalog::Catalog;
 
 use crate::compose::House;
 use crate::config::Config;
@@ -123,5 +123,5 @@ fn binding_path(instance: &str, binding: &str) -> String {
 
 /// What is on this machine is never behind a proxy.
 pub fn client() -> Result<Client> {
-    drivers::http_client().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
+    ::http_client::http_client().no_proxy().timeout(CALL_LIMIT).build().context("cannot make an HTTP client")
 }

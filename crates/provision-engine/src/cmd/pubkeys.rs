@@ -1,8 +1,8 @@
 //! `pubkeys`: the public keys that let people into instances.
 
+use ::launch::api::wire::Pubkey;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use doors::launch::wire::Pubkey;
 use serde::Serialize;
 
 use super::launch::{is_meant, key_in_file, key_named};

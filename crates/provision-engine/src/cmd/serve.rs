@@ -10,10 +10,10 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use clap::Args;
-use doors::tokens::{IssueError, ensure_admin, issue};
-use doors::{Meter, ensure_first_user};
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{AccessStore, Clock, NodeId, PeopleStore, Role, WallClock};
+use server::tokens::{IssueError, ensure_admin, issue};
+use server::{Meter, ensure_first_user};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -199,7 +199,11 @@ impl Server {
         };
         let serving = tokio::spawn(serve(listener, router, limits, tls.clone(), closing.clone()));
         let every = config.runtime.expiry_check.get();
-        tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
+        tokio::spawn(::runtimes::api::operators::sweep::keep_sweeping(
+            house.engine.clone(),
+            every,
+            closing.clone(),
+        ));
         let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
         let watch = config.serverless.orphans.clone();
         tokio::spawn(orphans::keep_looking(engine, nebula, watch, closing.clone()));

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use ::launch::api::wire::{NewSource, Source, Validity};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
-use doors::launch::wire::{NewSource, Source, Validity};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 

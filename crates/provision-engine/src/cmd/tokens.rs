@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use doors::wire::{NewToken, TokenList};
 use engine::{Clock, Role, WallClock};
+use server::wire::{NewToken, TokenList};
 
 use super::operations::ago;
 use crate::cli::Global;

@@ -4,8 +4,8 @@ mod password;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use doors::wire::{ChangeUser, NewUser, User, UserList};
 use engine::{Clock, Role, WallClock};
+use server::wire::{ChangeUser, NewUser, User, UserList};
 
 use super::operations::ago;
 use crate::cli::Global;

@@ -5,21 +5,23 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::aws::{self, Keys};
+use ::image_builder::ImageBuilder;
+use ::kafka::{KafkaOptions, Sasl, Security};
+use ::launch::api::{LaunchDoor, Permissions, Probe, Service};
+use ::launch::model::accounts::{AccountBook, DefaultSource};
+use ::launch::model::builder_identity::ServiceIdentities;
+use ::launch::model::{LaunchSettings, Launches};
+use ::launch::workflows::notice::{Kafka, Notices};
+use ::rbac::Rbac;
+use ::sources::SourcesApi;
+use ::webhook::Webhook;
 use anyhow::{Context, Result, anyhow, bail};
-use doors::launch::{LaunchDoor, Networks, Permissions, Probe, Service};
-use drivers::aws::{self, Keys};
-use drivers::image_builder::ImageBuilder;
-use drivers::kafka::{KafkaOptions, Sasl, Security};
-use drivers::rbac::{Permission, Rbac};
-use drivers::sources::SourcesApi;
-use drivers::webhook::Webhook;
+use api::Permission;
 use engine::secret::{ExposeSecret, SecretString, SharedRing};
 use engine::store::Store;
 use serde_json::{Value, json};
-use workflows::launch::accounts::{AccountBook, DefaultSource};
-use workflows::launch::builder_identity::ServiceIdentities;
-use workflows::launch::{LaunchSettings, Launches};
-use workflows::notice::{Kafka, Notices};
+use server::Networks;
 
 use super::runtimes::secret;
 use crate::config::{self, Config};
@@ -144,9 +146,9 @@ impl Cloud {
     /// Tells the sandbox's Image Builder where this engine listens, so that it can say when images are ready.
     pub async fn introduce(&self, own_url: &str) -> Result<()> {
         let (Some(sandbox), Some(secret)) = (&self.sandbox, &self.callback_secret) else { return Ok(()) };
-        let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
+        let client = ::http_client::http_client().timeout(SANDBOX_LIMIT).build()?;
         let callback = json!({
-            "url": format!("{own_url}{}/image-ready", doors::launch::BASE),
+            "url": format!("{own_url}{}/image-ready", ::launch::api::BASE),
             "secret": secret.expose_secret(),
         });
         let notify = json!({"callbacks": true, "events": self.events.is_some()});
@@ -217,7 +219,7 @@ fn kafka_security(config: &Config) -> Result<Security> {
 }
 
 async fn brokers_of(sandbox: &str) -> Result<String> {
-    let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
+    let client = ::http_client::http_client().timeout(SANDBOX_LIMIT).build()?;
     let answer: Value =
         client.get(format!("{sandbox}/kafka")).send().await?.error_for_status()?.json().await?;
     answer["bootstrap"].as_str().map(str::to_owned).context("it names none")

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
-use drivers::DriverError;
-use drivers::greeter::{Greeter, Greeting};
-use drivers::provisioner::{
+use ::greeter::{Greeter, Greeting};
+use ::http_client::DriverError;
+use ::provisioner::{
     Caller, OperationStatus, ProvisionRuntimeInput, Provisioner, RuntimeStatus, UpgradeRuntimeInput,
     UpgradeShootInput,
 };
+use async_trait::async_trait;
 
 /// Refuses everything and says how to change that.
 ///

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use ::runtimes::Clients;
+use ::runtimes::model::catalog::{Plan, Purpose};
+use ::runtimes::model::{Instance, Parameters, seal_json};
+use ::runtimes::workflows::provision;
 use anyhow::{Result, anyhow, bail};
 use engine::secret::Sealer;
 use engine::store::{MemoryStore, Portrait};
 use engine::{Rehearsal, Resource, WallClock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use workflows::Drivers;
-use workflows::runtime::catalog::{Plan, Purpose};
-use workflows::runtime::{Instance, Parameters, provision, seal_json};
 
 use super::{no_drivers, runtimes};
 use crate::config::Config;
@@ -83,13 +84,13 @@ fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
 }
 
 /// What the request is made of comes from the configuration; what would be called does not exist.
-fn drivers(config: &Config) -> Result<Drivers> {
+fn drivers(config: &Config) -> Result<Clients> {
     let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
-    let drivers = Drivers {
+    let drivers = Clients {
         runtimes: Arc::new(runtimes::runtimes(config)?),
         accounts: runtimes::accounts(config, Arc::new(MemoryStore::new()))?,
         override_sources: runtimes::override_sources(config, &clusters)?,
-        ..no_drivers()
+        ..no_drivers().clients
     };
     runtimes::with_external_steps(config, drivers)
 }

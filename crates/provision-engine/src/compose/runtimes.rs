@@ -5,24 +5,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::director::{ClientCredentials, Director, HttpDirector};
+use ::kubernetes::{Clusters, HttpClusters};
+use ::provisioner::{HttpProvisioner, Provisioner};
+use ::runtimes::Clients;
+use ::runtimes::api::osb::{MissingVersion, OsbSettings};
+use ::runtimes::model::accounts::Accounts;
+use ::runtimes::model::catalog::Catalog;
+use ::runtimes::model::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
+use ::runtimes::model::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
+use ::runtimes::workflows::external::ExternalSteps;
+use ::runtimes::workflows::provision::Provision;
 use anyhow::{Context, Result, anyhow};
-use doors::osb::{MissingVersion, OsbSettings};
-use doors::sandbox_access;
-use doors::{Bearers, CodeFlow, CodeFlowSettings, Oidc, OidcSettings};
-use drivers::director::{ClientCredentials, Director, HttpDirector};
-use drivers::kubernetes::{Clusters, HttpClusters};
-use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::secret::SecretString;
 use engine::store::Store;
 use engine::{WallClock, Workflow};
+use server::sandbox_access;
+use server::{Bearers, CodeFlow, CodeFlowSettings, Oidc, OidcSettings};
 use tracing::{info, warn};
-use workflows::Drivers;
-use workflows::runtime::accounts::Accounts;
-use workflows::runtime::catalog::Catalog;
-use workflows::runtime::external::ExternalSteps;
-use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
-use workflows::runtime::provision::Provision;
-use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
 
 use super::nobody::NobodyProvisions;
 use crate::config::{self, Config, Login};
@@ -137,11 +137,11 @@ pub(super) fn override_sources(
 }
 
 /// The same drivers with the steps that are declared.
-pub(super) fn with_external_steps(config: &Config, drivers: Drivers) -> Result<Drivers> {
+pub(super) fn with_external_steps(config: &Config, drivers: Clients) -> Result<Clients> {
     let Some(path) = &config.runtime.steps else { return Ok(drivers) };
     let external = ExternalSteps::load(path, &drivers);
     let external = external.map_err(|error| anyhow!("{}: {error}", path.display()))?;
-    Ok(Drivers { external: Arc::new(external), ..drivers })
+    Ok(Clients { external: Arc::new(external), ..drivers })
 }
 
 pub(super) fn osb(config: &Config) -> OsbSettings {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use ::opennebula::{Credentials, Options};
+use ::serverless::api::ServerlessDoor;
+use ::serverless::model::Serverless;
 use anyhow::{Context, Result};
-use doors::serverless::ServerlessDoor;
-use drivers::opennebula::{Credentials, Options};
-use workflows::serverless::Serverless;
 
 use crate::config::{self, Config};
 use crate::orphans::read_one_auth;

@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use doors::{KeyKeeper, System, Upkeep, wire};
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
+use server::{KeyKeeper, System, Upkeep, wire};
 use tokio::net::TcpStream;
 
 use super::{House, Keys};
@@ -43,7 +43,7 @@ fn in_force(config: &Config) -> Vec<wire::Setting> {
 }
 
 fn systems(house: &House, config: &Config) -> Result<Vec<Arc<dyn System>>> {
-    let client = drivers::http_client().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
+    let client = ::http_client::http_client().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
     let client = client.build().context("cannot make an HTTP client")?;
     let sandbox = house.sandbox_url.as_deref();
     let web = |name: &'static str, url: Option<String>| -> Arc<dyn System> {

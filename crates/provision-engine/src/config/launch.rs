@@ -7,10 +7,10 @@ use ::config::Preset::{Is, Nothing};
 use ::config::{
     DAY, Entry, HOUR, HttpUrl, Kind, Node, Period, Reader, SECOND, Section, Setting, Value, YEAR, set, text,
 };
-use workflows::launch::LaunchSettings;
-use workflows::launch::builder_identity::{ANY, ServiceIdentities};
-use workflows::launch::identity::{ORG_CHARS_MAX, ServiceIdentity};
-use workflows::launch::profile::{Profile, ProfileName};
+use ::launch::model::LaunchSettings;
+use ::launch::model::builder_identity::{ANY, ServiceIdentities};
+use ::launch::model::identity::{ORG_CHARS_MAX, ServiceIdentity};
+use ::launch::model::profile::{Profile, ProfileName};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{DAY, HOUR, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
-use drivers::provisioner::Dialect;
+use ::provisioner::Dialect;
 use engine::Role;
 
 /// Everything about runtimes.

@@ -7,7 +7,7 @@ use ::config::Preset::{Is, Nothing};
 use ::config::{
     DAY, Entry, HOUR, HttpUrl, Kind, Node, Period, Reader, SECOND, Section, Setting, Value, YEAR, set,
 };
-use workflows::serverless::{ResizeMode, ServerlessSettings, SrAuth};
+use ::serverless::model::{ResizeMode, ServerlessSettings, SrAuth};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Serverless {

@@ -1,10 +1,10 @@
 //! An image of the Image Builder, and what was launched from it.
 
+use ::launch::model::cloud::ProviderKind;
 use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use workflows::launch::cloud::ProviderKind;
 
 use super::launch::Progress;
 

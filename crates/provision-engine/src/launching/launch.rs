@@ -1,10 +1,10 @@
 //! A launch as the door tells about it. Members that we do not know are kept, for scripts that do.
 
+use ::launch::model::cloud;
 use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
-use workflows::launch::cloud;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Launch {

@@ -14,10 +14,10 @@ use axum::http::header::HOST;
 use axum::http::{StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
-use doors::body_within;
 use futures_util::future::BoxFuture;
 use http_body::{Frame, SizeHint};
 use serde_json::json;
+use server::body_within;
 use tower::{Service, ServiceExt};
 
 use super::connections::State;

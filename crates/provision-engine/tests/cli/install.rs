@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drivers::opennebula::Options;
+use ::opennebula::Options;
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::greeter::{Greeter, HttpGreeter};
 use async_trait::async_trait;
 use engine::store::Store;
 use engine::{Clock, OperationId, Phase, Timestamp, Verb, WallClock};
@@ -13,8 +14,6 @@ use serde_json::json;
 use store::PostgresStore;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use testing::{Death, DyingStore, House};
-use workflows::Drivers;
-use workflows::runtime::Runtimes;
 
 use crate::kills::check::{Api, Asked, everything, until_over};
 use crate::stage::{Place, Sandbox, Server, call};
@@ -56,9 +55,9 @@ impl Replica {
         let store: Arc<dyn Store> = PostgresStore::connect(url, 2).await.unwrap();
         let store = Arc::new(DyingStore::new(store, Death::Never));
         let timeout = Duration::from_secs(5);
-        let drivers = Drivers::at(sandbox, timeout, Runtimes::default(), Arc::clone(&store) as Arc<_>);
+        let greeter: Arc<dyn Greeter> = Arc::new(HttpGreeter::new(sandbox, timeout).unwrap());
         let builder = House::plan(Arc::clone(&store) as Arc<_>, Arc::new(WrongClock { ahead }));
-        let house = House::open(workflows::register(builder, &drivers.unwrap()), None).await;
+        let house = House::open(::demo::workflows::register(builder, &greeter), None).await;
         Replica { house, store }
     }
 

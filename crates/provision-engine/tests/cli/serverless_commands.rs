@@ -1,8 +1,6 @@
 //! `serverless`, the acts of the demonstration with functions, and what is found lost, with the real program.
 
-use drivers::opennebula::{
-    AttributeName, Credentials, OpenNebula, Options, RUNTIME_DOCUMENT, Template, Text,
-};
+use ::opennebula::{AttributeName, Credentials, OpenNebula, Options, RUNTIME_DOCUMENT, Template, Text};
 use engine::secret::SecretString;
 use reqwest::Method;
 use serde_json::{Value, json};

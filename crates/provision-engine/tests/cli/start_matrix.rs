@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use drivers::opennebula::Options;
+use ::opennebula::Options;
 use serde_json::Value;
 
 use crate::engine_conf::get;

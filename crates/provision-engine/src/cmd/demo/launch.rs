@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use ::launch::api::BASE;
+use ::launch::api::launches::wire::{Instance, Launch};
 use anyhow::{Context, Result, ensure};
-use doors::launch::BASE;
-use doors::launch::launches::wire::{Instance, Launch};
 use engine::{Clock, OperationId, WallClock};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};

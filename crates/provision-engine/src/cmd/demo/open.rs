@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use axum::Router;
-use doors::{Meter, ensure_first_user};
 use engine::secret::ExposeSecret;
 use engine::{Clock, WallClock};
+use server::{Meter, ensure_first_user};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 

@@ -134,7 +134,7 @@ impl<'a> Play<'a> {
             for (place, role) in roles.iter_mut().enumerate() {
                 for event in self.engine.journal(role.id, role.seen, EVENTS_MAX).await? {
                     role.see(&event);
-                    self.stage.tell(place, &doors::describe(&event));
+                    self.stage.tell(place, &server::describe(&event));
                 }
             }
             if roles.iter().all(|role| role.finished) {

@@ -1,7 +1,7 @@
 //! The acts in front of the broker: a platform asks for runtimes and gives them back.
 
+use ::runtimes::api::osb::wire::{Accepted, Binding, LastOperation, State};
 use anyhow::{Context, Result, ensure};
-use doors::osb::wire::{Accepted, Binding, LastOperation, State};
 use engine::OperationId;
 use engine::secret::{ExposeSecret, SecretString};
 use reqwest::{RequestBuilder, Response, StatusCode};

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ::runtimes::api::osb::wire::BindBody;
 use anyhow::{Context, Result, bail};
 use api::client::CallError;
 use clap::Args;
-use doors::osb::wire::BindBody;
 use serde::Serialize;
 use serde_json::Value;
 

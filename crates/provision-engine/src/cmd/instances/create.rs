@@ -1,9 +1,9 @@
 //! `instances create`: a new instance of a plan.
 
+use ::runtimes::api::osb::wire::ProvisionBody;
 use anyhow::Result;
 use api::client::CallError;
 use clap::Args;
-use doors::osb::wire::ProvisionBody;
 use serde_json::{Map, Value};
 
 use super::given_or_new;

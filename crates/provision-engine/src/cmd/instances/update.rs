@@ -1,8 +1,8 @@
 //! `instances update`: another plan, other parameters, another context.
 
+use ::runtimes::api::osb::wire::UpdateBody;
 use anyhow::{Result, bail};
 use clap::Args;
-use doors::osb::wire::UpdateBody;
 use serde_json::Map;
 
 use super::PlanArgs;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use ::launch::api::inventory::wire::Termination;
 use anyhow::Result;
 use api::client::{Look, Pace, Waited};
 use clap::Args;
-use doors::launch::inventory::wire::Termination;
 use serde::Serialize;
 
 use super::super::launch::is_meant;

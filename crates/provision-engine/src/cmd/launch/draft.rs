@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use ::launch::api::launches::wire::{NewImage, NewLaunch, NewParameters};
 use anyhow::{Result, bail};
-use doors::launch::launches::wire::{NewImage, NewLaunch, NewParameters};
 use serde_json::{Map, Value};
 
 use super::LaunchArgs;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use ::launch::api::launches::wire::NewImage;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use doors::launch::launches::wire::NewImage;
 use serde::Serialize;
 use uuid::Uuid;
 

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use ::launch::api::launches::wire::NewParameters;
+use ::launch::api::wire::{NewPubkey, Pubkey};
+use ::launch::model::cloud::ProviderKind;
 use anyhow::{Result, bail};
-use doors::launch::launches::wire::NewParameters;
-use doors::launch::wire::{NewPubkey, Pubkey};
-use workflows::launch::cloud::ProviderKind;
 
 use super::file;
 use crate::launching::LaunchClient;

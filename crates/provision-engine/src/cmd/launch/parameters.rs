@@ -1,8 +1,8 @@
 //! Where and how to launch, as flags and in a file.
 
+use ::launch::api::launches::wire::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
-use doors::launch::launches::wire::NewParameters;
 
 use super::file;
 use super::key::Key;

@@ -1,9 +1,9 @@
 //! Asks for what is missing, with what the server offers, and shows what will be launched.
 
+use ::launch::api::wire::InstanceType;
+use ::launch::model::cloud::ProviderKind;
 use anyhow::{Result, bail};
-use doors::launch::wire::InstanceType;
 use uuid::Uuid;
-use workflows::launch::cloud::ProviderKind;
 
 use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};

@@ -1,8 +1,8 @@
 //! `launches parameters`: says where and how to launch what is being built.
 
+use ::launch::api::launches::wire::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
-use doors::launch::launches::wire::NewParameters;
 
 use super::super::launch::{ParameterArgs, object_in, typed};
 use super::super::wait::Ended;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::{JournalEntry, JournalPage, JournalQuery};
+use server::wire::{JournalEntry, JournalPage, JournalQuery};
 use uuid::Uuid;
 
 use crate::cli::Global;

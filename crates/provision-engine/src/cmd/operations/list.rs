@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::{ListQuery, Moment, OperationPage};
 use engine::{Clock, Phase, WallClock};
+use server::wire::{ListQuery, Moment, OperationPage};
 
 use crate::cli::Global;
 use crate::client::PlatformClient;

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use clap::Args;
-use doors::wire::{OperationDetail, StepState};
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::Value;
+use server::wire::{OperationDetail, StepState};
 use uuid::Uuid;
 
 use super::rows::{ago, phase_cell, timestamp};

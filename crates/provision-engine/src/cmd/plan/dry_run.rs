@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{self, Read};
 
+use ::runtimes::model::PROVISION;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use workflows::runtime::PROVISION;
 
 use crate::cli::Global;
 use crate::cmd;

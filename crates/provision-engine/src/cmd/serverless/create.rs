@@ -1,9 +1,9 @@
 //! `serverless create`: a new runtime of some flavours.
 
+use ::serverless::api::wire::Operation;
 use anyhow::{Context, Result};
 use api::client::CallError;
 use clap::Args;
-use doors::serverless::wire::Operation;
 
 use super::super::wait::Ended;
 use super::ask::{AmountArgs, PlaceArgs, Wanted};

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
+use ::serverless::api::wire::Operation;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use doors::serverless::wire::Operation;
 
 use super::super::wait::Ended;
 use super::wait::WaitArgs;

@@ -1,14 +1,14 @@
 //! Who knows which operations go on: the server, or the database where no server runs.
 
+use ::serverless::model::orphans::{Maker, Orphan};
 use anyhow::{Context, Result};
 use api::client::CallError;
-use doors::wire::ListQuery;
 use engine::secret::SharedRing;
 use engine::store::{Query, StoreError};
 use engine::{Engine, OperationId, Phase};
+use server::wire::ListQuery;
 use tracing::warn;
 use uuid::Uuid;
-use workflows::serverless::orphans::{Maker, Orphan};
 
 use crate::cli::Global;
 use crate::client::PlatformClient;

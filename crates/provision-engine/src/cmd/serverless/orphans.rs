@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use ::opennebula::{Credentials, NebulaError, Refusal};
+use ::serverless::model::orphans::{self, Cleaned, Orphan};
 use anyhow::{Context, Result};
 use clap::Args;
-use drivers::opennebula::{Credentials, NebulaError, Refusal};
 use engine::{Clock, WallClock};
 use serde::Serialize;
-use workflows::serverless::orphans::{self, Cleaned, Orphan};
 
 use super::holders::Holders;
 use super::wait::PatienceArgs;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use ::serverless::api::wire::{Action, Operation, OperationState};
 use anyhow::Result;
 use api::client::{Look, Pace, Waited};
 use clap::Args;
-use doors::serverless::wire::{Action, Operation, OperationState};
 
 use super::super::wait::{Ended, or_come_back};
 use crate::client::Answered;

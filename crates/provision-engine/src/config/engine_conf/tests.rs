@@ -5,8 +5,8 @@ mod mutations;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::serverless::model::ResizeMode;
 use serde_json::{Value, json};
-use workflows::serverless::ResizeMode;
 
 use super::keys::{self, KEYS};
 use crate::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};

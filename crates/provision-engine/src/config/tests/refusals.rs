@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
+use ::launch::model::builder_identity::ServiceIdentities;
+use ::launch::model::identity::ServiceIdentity;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use workflows::launch::builder_identity::ServiceIdentities;
-use workflows::launch::identity::ServiceIdentity;
 
 use super::*;
 

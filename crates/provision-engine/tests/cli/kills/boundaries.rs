@@ -7,13 +7,16 @@ use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::greeter::{Greeter, HttpGreeter};
+use ::opennebula::Options;
+use ::runtimes::Clients;
+use ::runtimes::model::Runtimes;
+use ::serverless::model::{Serverless, ServerlessSettings};
 use engine::store::{Query, Store};
 use engine::{NodeId, OperationId, Phase, WallClock};
 use serde_json::{Value, json};
 use store::{PostgresStore, SqliteStore};
 use testing::{Death, DyingStore, House};
-use workflows::Drivers;
-use workflows::runtime::Runtimes;
 
 use super::durable_postgres;
 use crate::stage::{Place, Sandbox, call};
@@ -109,6 +112,11 @@ pub(super) struct Life {
     pub(super) house: House,
 }
 
+/// Where `demo.hello` asks.
+pub(crate) fn greeter(sandbox: &str, timeout: Duration) -> Arc<dyn Greeter> {
+    Arc::new(HttpGreeter::new(sandbox, timeout).unwrap())
+}
+
 impl Life {
     pub(super) async fn begin(script: &Value) -> Life {
         let truth: Arc<dyn Store> = match script["postgres"].as_str() {
@@ -125,10 +133,15 @@ impl Life {
         let (sandbox, timeout) = (script["sandbox"].as_str().unwrap(), Duration::from_secs(5));
         let brief = Duration::from_millis(20);
         let runtimes = Runtimes { poll_max: brief, settle: brief, ..Runtimes::default() };
-        let mut drivers = Drivers::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
+        let clients = Clients::at(sandbox, timeout, runtimes, Arc::clone(&store) as Arc<_>).unwrap();
         // A process dies at a save and never in a call, so nothing is on its way when it is gone.
-        Arc::make_mut(&mut drivers.serverless).settings.settle = brief;
-        let builder = workflows::register(House::plan(store, Arc::new(WallClock)), &drivers);
+        let settings = ServerlessSettings { settle: brief, ..ServerlessSettings::default() };
+        let nebula = Options { timeout, ..Options::beside(sandbox) };
+        let serverless = Arc::new(Serverless::new(&nebula, settings).unwrap());
+        let builder = House::plan(store, Arc::new(WallClock));
+        let builder = ::demo::workflows::register(builder, &greeter(sandbox, timeout));
+        let builder = ::runtimes::workflows::register(builder, &clients);
+        let builder = ::serverless::workflows::register(builder, &serverless);
         let node_file = Path::new(script["node"].as_str().unwrap());
         let previous = fs::read_to_string(node_file).ok().and_then(|id| id.parse::<NodeId>().ok());
         let house = House::open(builder, previous).await;

@@ -1,11 +1,11 @@
 //! Kills while a runtime is made, changed and removed. The Provisioner makes one for every call and cannot be
 //! asked what it made, so what counts is how many it was ever asked for: one.
 
+use ::runtimes::model::{DEPROVISION, Instance, PROVISION, UPDATE, seal_json};
 use engine::store::{Expect, Query};
 use engine::{Alongside, Command, OperationId, Phase, Resource};
 use reqwest::Method;
 use serde_json::{Value, json};
-use workflows::runtime::{DEPROVISION, Instance, PROVISION, UPDATE, seal_json};
 
 use super::boundaries::{Drama, Life, block_on, script};
 use crate::runtimes::{AZURE, SERVICE, Scene, quick, runtimes, wanted};

@@ -8,16 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use drivers::opennebula::Options;
+use ::opennebula::Options;
+use ::serverless::model::errand::{self, Request};
+use ::serverless::model::{CREATE, DELETE, Errand, Serverless, ServerlessSettings, Spec, UPDATE, view};
+use ::serverless::workflows::{create, delete, update};
 use engine::store::Query;
 use engine::{OperationId, Phase, Workflow};
 use rand::RngExt as _;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
-use workflows::serverless::errand::{self, Request};
-use workflows::serverless::{
-    CREATE, DELETE, Errand, Serverless, ServerlessSettings, Spec, UPDATE, create, delete, update, view,
-};
 
 use super::boundaries::{Drama, Life, block_on, script};
 use super::durable_postgres;

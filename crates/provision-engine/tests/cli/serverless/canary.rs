@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use drivers::opennebula::{Credentials, Options};
+use ::opennebula::{Credentials, Options};
 use engine::secret::ExposeSecret;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! What a flavour stands for: both languages of OneFlow, roles in any order, and a mapping to numbers.
 
-use drivers::opennebula::Options;
+use ::opennebula::Options;
 use serde_json::{Value, json};
 
 use super::{NOTHING, Scene, function, quick, runtime};

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use drivers::opennebula::{Credentials, Machine, OpenNebula, Options};
+use ::opennebula::{Credentials, Machine, OpenNebula, Options};
 use engine::secret::SecretString;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, RequestBuilder};

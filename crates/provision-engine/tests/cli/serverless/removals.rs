@@ -1,7 +1,7 @@
 //! Removals under every condition that is known to keep a runtime alive, or a part of it: each is answered with
 //! 204 when nothing stands any longer.
 
-use drivers::opennebula::Action;
+use ::opennebula::Action;
 use serde_json::{Value, json};
 
 use super::{NOTHING, Scene, function, number, quick, runtime};

@@ -1,0 +1,36 @@
+//! Signs the letter with the operation's own token.
+
+use engine::prelude::*;
+
+use crate::workflows::hello::Hello;
+
+pub(crate) struct SignLetter;
+
+/// The signature. The same however often the step runs.
+#[derive(Serialize, Deserialize)]
+struct Signature(String);
+
+impl Fact for Signature {
+    const KEY: &'static str = "sign_letter.signature";
+}
+
+#[async_trait]
+impl Step<Hello> for SignLetter {
+    fn name(&self) -> &'static str {
+        "sign_letter"
+    }
+
+    fn title(&self) -> &'static str {
+        "Signing the letter"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Hello>) -> Outcome {
+        op.need("the letter", |state| state.letter.as_ref())?;
+        op.remember(&Signature(op.token("signature")))?;
+        done()
+    }
+}

@@ -1,0 +1,41 @@
+//! `POST /availability_status/sources`
+
+use crate::model::accounts;
+use crate::workflows::source_check;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+
+use super::error;
+use super::principal::TenantPrincipal;
+use super::{BASE, Desk, wire};
+use server::audit::about;
+use server::http::Failure;
+use server::http::body::JsonBody;
+
+/// Asks for a look whether a source can be used.
+///
+/// The answer comes before the look. Who asks while one is under way has asked for that one.
+#[utoipa::path(
+    post, path = "/availability_status/sources", tag = "sources", operation_id = "availabilityStatus",
+    request_body = wire::Availability,
+    responses(
+        (status = OK, description = "It will be looked at."),
+        (status = NOT_FOUND, body = wire::Error, description = "There is no such source: `not_found`."),
+        (status = CONFLICT, body = wire::Error, description = "Somebody else does the same: `conflict`."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(crate) async fn check_source(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    JsonBody(asked): JsonBody<wire::Availability>,
+) -> Result<impl IntoResponse, Failure> {
+    if asked.source_id.is_empty() {
+        return Err(error::invalid("source_id", "it is missing"));
+    }
+    // Nobody leaves rows about what is not there.
+    let source = accounts::get(&desk.door.launches, &principal.requester, &asked.source_id).await?;
+    source_check::ask(&desk.app.engine, &principal.requester, &source.id).await?;
+    Ok((StatusCode::OK, about(&format!("{BASE}/sources/{}", source.id))))
+}

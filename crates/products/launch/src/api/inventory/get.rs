@@ -1,0 +1,36 @@
+//! `GET /inventory/{id}`
+
+use crate::model::inventory;
+use crate::workflows::termination;
+use axum::Json;
+use axum::extract::State;
+
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::{Desk, wire};
+use super::list::InventoryItem;
+use super::wire::{InventoryInstance, Termination};
+use crate::api::error;
+use server::http::Failure;
+
+/// Shows one machine that was launched, with its state as the cloud has it now.
+#[utoipa::path(
+    get, path = "/inventory/{id}", tag = "inventory", operation_id = "get_instance",
+    params(("id" = String, Path, description = "The id of the machine in its cloud.")),
+    responses(
+        (status = OK, body = InventoryInstance, description = "The machine."),
+        (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
+    )
+)]
+pub(in crate::api) async fn get_instance(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+) -> Result<Json<InventoryInstance>, Failure> {
+    let (launches, engine, who) = (&desk.door.launches, &desk.app.engine, &principal.requester);
+    let machine = termination::find(engine, who, &id).await?;
+    let item = inventory::one(launches, engine, who, machine.row(), &id).await?;
+    let item = InventoryItem::from(item.ok_or_else(|| error::not_found("instance"))?);
+    let standing = termination::standing(engine, &machine).await?;
+    Ok(Json(InventoryInstance { item, termination: Termination::of(&machine, standing) }))
+}

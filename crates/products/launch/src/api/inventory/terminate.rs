@@ -1,0 +1,43 @@
+//! `DELETE /inventory/{id}`
+
+use crate::workflows::termination::{self, Machine};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::rights::{RESERVATION, Verb};
+use super::super::{Counter, Desk, wire};
+use super::wire::Termination;
+use server::http::Failure;
+
+/// Terminates one machine of a launch that is over. To ask again is to ask for the same.
+#[utoipa::path(
+    delete, path = "/inventory/{id}", tag = "inventory", operation_id = "terminate_instance",
+    params(("id" = String, Path, description = "The id of the machine in its cloud.")),
+    responses(
+        (status = ACCEPTED, body = Termination, description = "It is asked; the machine shows when it is done."),
+        (status = NOT_FOUND, body = wire::Error, description = "No launch of this organisation made it."),
+        (status = CONFLICT, body = wire::Error, description = "Its launch is under way: `launch_under_way`."),
+    )
+)]
+pub(in crate::api) async fn terminate_instance(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+) -> Result<(StatusCode, Json<Termination>), Failure> {
+    let machine = termination::find(&desk.app.engine, &principal.requester, &id).await?;
+    principal.must(&format!("{RESERVATION}.{}", machine.provider()), Verb::Control)?;
+    Ok((StatusCode::ACCEPTED, Json(ask(&desk, &principal, &machine).await?)))
+}
+
+/// Asks for the end of one machine.
+pub(in crate::api) async fn ask(
+    desk: &Counter,
+    principal: &TenantPrincipal,
+    machine: &Machine,
+) -> Result<Termination, Failure> {
+    let standing = termination::ask(&desk.app.engine, &principal.requester, machine).await?;
+    Termination::of(machine, standing).ok_or_else(Failure::internal)
+}

@@ -1,0 +1,54 @@
+//! A machine that somebody wants to be rid of, as it is shown.
+
+use crate::workflows::termination::{Machine, Standing};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::list::InventoryItem;
+
+/// One machine with its state as the cloud has it now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct InventoryInstance {
+    #[serde(flatten)]
+    pub item: InventoryItem,
+    /// Null unless somebody asked for its end.
+    pub termination: Option<Termination>,
+}
+
+/// How far the end of a machine is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Termination {
+    pub instance_id: String,
+    pub launch_id: uuid::Uuid,
+    /// `terminating`, `terminated` or `failed`.
+    pub state: String,
+    /// The operation that carries it out, for `/operations`.
+    pub operation_id: Option<String>,
+    /// Why it was given up.
+    pub error: Option<String>,
+}
+
+/// Machines of one launch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Terminations {
+    pub data: Vec<Termination>,
+}
+
+impl Termination {
+    /// Nothing where nobody has asked for it.
+    pub(in crate::api) fn of(machine: &Machine, standing: Standing) -> Option<Termination> {
+        let (state, operation, error) = match standing {
+            Standing::Untouched => return None,
+            Standing::Terminating(operation) => ("terminating", Some(operation), None),
+            Standing::Terminated => ("terminated", None, None),
+            Standing::Failed(error) => ("failed", None, Some(error)),
+        };
+        Some(Termination {
+            instance_id: machine.instance_id.clone(),
+            launch_id: machine.launch(),
+            state: state.to_owned(),
+            operation_id: operation.map(|operation| operation.to_string()),
+            error,
+        })
+    }
+}

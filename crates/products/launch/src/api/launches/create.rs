@@ -1,0 +1,71 @@
+//! `POST /launches`
+
+use crate::model::accept;
+use crate::model::form::LaunchForm;
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+
+use super::super::principal::TenantPrincipal;
+use super::super::rights::{RESERVATION, Verb};
+use super::super::{BASE, Desk};
+use super::find::{find, provider};
+use super::{image, wire};
+use crate::api::error;
+use server::audit::about;
+use server::http::Failure;
+use server::http::body::JsonBody;
+
+/// Builds an image if need be, and launches it.
+///
+/// Everything that can be known to be wrong is refused at once, with all that is wrong. The same `Idempotency-Key`
+/// of the same organisation means the same launch.
+#[utoipa::path(
+    post, path = "/launches", tag = "launches", operation_id = "create_launch",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
+    request_body = wire::NewLaunch,
+    responses(
+        (status = ACCEPTED, body = wire::Launch, description = "It is accepted; `Location` says where to look."),
+        (status = BAD_REQUEST, body = super::super::wire::Error, description = "What is wrong, field by field."),
+        (status = NOT_FOUND, body = super::super::wire::Error, description = "There is no such key, source or image."),
+        (status = CONFLICT, body = super::super::wire::Error, description = "The key was used for something else."),
+        (status = TOO_MANY_REQUESTS, body = super::super::wire::Error, description = "Too many at once."),
+    )
+)]
+pub(in crate::api) async fn create_launch(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    headers: HeaderMap,
+    JsonBody(new): JsonBody<wire::NewLaunch>,
+) -> Result<impl IntoResponse, Failure> {
+    let provider = provider("provider", &new.provider)?;
+    principal.must(&format!("{RESERVATION}.{provider}"), Verb::Write)?;
+    let launches = &desk.door.launches;
+    let (engine, who) = (&desk.app.engine, &principal.requester);
+    let form = LaunchForm {
+        provider,
+        image: image::asked(&new.image)?,
+        profile: wire::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
+        parameters: match new.parameters {
+            Some(parameters) => Some(parameters.form(&desk, &principal).await?),
+            None => None,
+        },
+    };
+    let key = idempotency_key(&headers)?;
+    let accepted = accept::launch(launches, engine, who, principal.identity.as_ref(), &form, key).await?;
+    let path = format!("{BASE}/launches/{}", accepted.launch);
+    let found = find(&desk, &principal, &accepted.launch.to_string(), Verb::Write).await?;
+    Ok((
+        StatusCode::ACCEPTED,
+        [(header::LOCATION, path.clone()), (header::ETAG, found.etag())],
+        about(&path),
+        Json(wire::Launch::from(&found.view)),
+    ))
+}
+
+pub(in crate::api) fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Failure> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = value.to_str().map_err(|_| error::invalid("Idempotency-Key", "it is not plain text"))?;
+    Ok(Some(text))
+}

@@ -1,0 +1,20 @@
+//! Which image to launch: one of the cloud, one of the Image Builder, or one that is built first.
+
+use crate::model::params::AskedImage;
+use uuid::Uuid;
+
+use super::wire;
+use crate::api::error;
+use server::http::Failure;
+
+pub(crate) fn asked(image: &wire::NewImage) -> Result<AskedImage, Failure> {
+    match (&image.id, &image.compose_id, &image.build) {
+        (None, None, None) => Ok(AskedImage::None),
+        (Some(id), None, None) => Ok(AskedImage::Cloud { id: id.clone() }),
+        (None, Some(id), None) => Uuid::try_parse(id)
+            .map(|id| AskedImage::Compose { id })
+            .map_err(|_| error::invalid("image.compose_id", "it must be a UUID")),
+        (None, None, Some(request)) => Ok(AskedImage::Build { request: request.clone() }),
+        _ => Err(error::invalid("image", "it must have one of id, compose_id and build")),
+    }
+}

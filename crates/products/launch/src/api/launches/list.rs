@@ -1,0 +1,94 @@
+//! `GET /launches`
+
+use crate::model::cloud::ProviderKind;
+use crate::model::record::LaunchRecord;
+use crate::model::status::View;
+use axum::Json;
+use axum::extract::State;
+use engine::Resource;
+use engine::store::ResourceQuery;
+
+use super::super::Desk;
+use super::super::paging::Paging;
+use super::super::principal::TenantPrincipal;
+use super::super::query::Asked;
+use super::super::rights::{RESERVATION, Verb};
+use super::find::listed;
+use super::wire;
+use crate::api::error;
+use server::http::Failure;
+
+const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
+
+/// Lists launches, newest first.
+#[utoipa::path(
+    get, path = "/launches", tag = "launches", operation_id = "list_launches",
+    params(("state" = Option<String>, Query, description = "`active`, `succeeded`, `failed` or `dirty`."),
+           ("provider" = Option<String>, Query, description = "Such as `aws`."),
+           ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+           ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning.")),
+    responses((status = OK, body = wire::LaunchList, description = "A page of launches."))
+)]
+pub(in crate::api) async fn list_launches(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    paging: Paging,
+    asked: Asked,
+) -> Result<Json<wire::LaunchList>, Failure> {
+    let mut labels = Vec::new();
+    if let Some(state) = asked.text("state")? {
+        if !STATES.contains(&state) {
+            return Err(error::invalid("state", format!("it must be one of {}", STATES.join(", "))));
+        }
+        labels.push(("state".to_owned(), vec![state.to_owned()]));
+    }
+    labels.push(("provider".to_owned(), providers(&principal, asked.text("provider")?)?));
+    let query = ResourceQuery {
+        kind: LaunchRecord::KIND.to_owned(),
+        tenant: Some(principal.requester.tenant()),
+        labels,
+        ..ResourceQuery::default()
+    };
+    let (rows, total) = newest_first(&desk, query, &paging).await?;
+    let views: Vec<View> = rows.iter().filter_map(listed).collect();
+    let data = views.iter().map(wire::Launch::from).collect();
+    Ok(Json(wire::LaunchList { data, metadata: paging.metadata(total) }))
+}
+
+/// Those whose launches the caller may read, and of these the one that was asked for.
+pub(in crate::api) fn providers(
+    principal: &TenantPrincipal,
+    asked: Option<&str>,
+) -> Result<Vec<String>, Failure> {
+    let asked = asked.map(str::parse::<ProviderKind>).transpose();
+    let asked = asked.map_err(|error| error::invalid("provider", error))?;
+    if let Some(provider) = asked {
+        principal.must(&format!("{RESERVATION}.{provider}"), Verb::Read)?;
+    }
+    let is_wanted = |kind: &ProviderKind| asked.is_none_or(|asked| asked == *kind);
+    let may = |kind: &ProviderKind| principal.may(&format!("{RESERVATION}.{kind}"), Verb::Read);
+    let kinds = ProviderKind::ALL.into_iter().filter(is_wanted).filter(may);
+    Ok(kinds.map(|kind| kind.as_str().to_owned()).collect())
+}
+
+/// Records come oldest first, so the page is counted from the end.
+pub(in crate::api) async fn newest_first(
+    desk: &Desk,
+    query: ResourceQuery,
+    paging: &Paging,
+) -> Result<(Vec<engine::store::ResourceRow>, u64), Failure> {
+    let count = ResourceQuery { limit: 1, counts: true, ..query.clone() };
+    let total = desk.app.engine.resources(&count).await?.total.unwrap_or(0);
+    let (limit, offset) = paging.window();
+    let all = usize::try_from(total).unwrap_or(usize::MAX);
+    let end = all.saturating_sub(offset);
+    let begin = end.saturating_sub(limit);
+    if end == begin {
+        return Ok((Vec::new(), total));
+    }
+    let page = ResourceQuery { offset: begin, limit: end - begin, ..query };
+    let mut rows = desk.app.engine.resources(&page).await?.rows;
+    rows.reverse();
+    Ok((rows, total))
+}

@@ -1,0 +1,15 @@
+//! Launches in our own words: build an image and launch it in one go, and follow that wherever you are.
+
+pub(crate) mod cancel;
+pub(crate) mod create;
+pub(crate) mod detach;
+pub(crate) mod events;
+pub(in crate::api) mod find;
+pub(crate) mod get;
+mod image;
+pub(crate) mod list;
+pub(crate) mod parameters;
+pub(crate) mod retry;
+pub(crate) mod terminate;
+pub(in crate::api) mod wait;
+pub mod wire;

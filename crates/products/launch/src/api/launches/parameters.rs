@@ -1,0 +1,44 @@
+//! `POST /launches/{id}/parameters`
+
+use crate::model::give;
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+
+use super::super::Desk;
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::rights::Verb;
+use super::find::find;
+use super::wire;
+use server::audit::about;
+use server::http::Failure;
+use server::http::body::JsonBody;
+
+/// Says how and where to launch what is being built.
+///
+/// The first valid parameters count. The same again are welcome, others are refused. What is wrong is told at once,
+/// and the launch goes on waiting.
+#[utoipa::path(
+    post, path = "/launches/{id}/parameters", tag = "launches", operation_id = "give_parameters",
+    params(("id" = String, Path, description = "The id or the number of the launch.")),
+    request_body = wire::NewParameters,
+    responses(
+        (status = OK, body = wire::Launch, description = "They are taken."),
+        (status = CONFLICT, body = super::super::wire::Error, description = "It has others, or is over."),
+        (status = UNPROCESSABLE_ENTITY, body = super::super::wire::Error, description = "What is wrong."),
+    )
+)]
+pub(in crate::api) async fn give_parameters(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(name): Name,
+    JsonBody(new): JsonBody<wire::NewParameters>,
+) -> Result<impl IntoResponse, Failure> {
+    let launch = find(&desk, &principal, &name, Verb::Write).await?.view.record.launch;
+    let form = new.form(&desk, &principal).await?;
+    let (launches, engine) = (&desk.door.launches, &desk.app.engine);
+    give::parameters(launches, engine, &principal.requester, launch, &form).await?;
+    let found = find(&desk, &principal, &name, Verb::Write).await?;
+    Ok((about(&launch), Json(wire::Launch::from(&found.view))))
+}

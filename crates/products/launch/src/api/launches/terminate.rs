@@ -1,0 +1,44 @@
+//! `POST /launches/{id}/terminate`
+
+use crate::model::record::LaunchRecord;
+use crate::workflows::termination;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+
+use super::super::Desk;
+use super::super::inventory::terminate;
+use super::super::inventory::wire::Terminations;
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::rights::Verb;
+use super::find::find;
+use crate::api::error;
+use server::audit::about;
+use server::http::Failure;
+
+/// Terminates all machines of a launch that is over. To ask again is to ask for the same.
+#[utoipa::path(
+    post, path = "/launches/{id}/terminate", tag = "launches", operation_id = "terminate_launch",
+    params(("id" = String, Path, description = "The id or the number of the launch.")),
+    responses(
+        (status = ACCEPTED, body = Terminations, description = "It is asked; each machine shows when it is done."),
+        (status = CONFLICT, body = super::super::wire::Error,
+         description = "The launch is under way: `launch_under_way`."),
+    )
+)]
+pub(in crate::api) async fn terminate_launch(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Failure> {
+    let launch = find(&desk, &principal, &name, Verb::Control).await?.view.record.launch;
+    let row = desk.app.engine.resource(&LaunchRecord::resource(launch)).await?;
+    let row = row.ok_or_else(|| error::not_found("launch"))?;
+    let mut data = Vec::new();
+    for machine in termination::machines(&row)? {
+        data.push(terminate::ask(&desk, &principal, &machine).await?);
+    }
+    Ok((StatusCode::ACCEPTED, about(&launch), Json(Terminations { data })))
+}

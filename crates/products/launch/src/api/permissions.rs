@@ -1,0 +1,76 @@
+//! What somebody may do whose identity came in a header: somebody else knows, and is asked once in a while.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use api::Permission;
+use async_trait::async_trait;
+use rbac::Rbac;
+use sha2::{Digest, Sha256};
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::error;
+use super::{Counter, LaunchDoor};
+use server::http::{Failure, TtlCache};
+
+/// There are not even fifty different ones.
+const PERMISSIONS_MAX: usize = 500;
+
+/// Knows what people may do.
+#[async_trait]
+pub trait Permissions: Send + Sync + 'static {
+    /// The error is for the log; callers learn only that nobody knows now.
+    async fn of(&self, identity_header: &str) -> Result<Vec<Permission>, String>;
+}
+
+#[async_trait]
+impl Permissions for Rbac {
+    async fn of(&self, identity_header: &str) -> Result<Vec<Permission>, String> {
+        self.permissions(identity_header).await.map_err(|error| error.to_string())
+    }
+}
+
+/// What was granted a moment ago. The key is the digest of the whole header: whoever differs in anything is
+/// somebody else, so that nobody ever has the permissions of their neighbour.
+pub(crate) type Granted = TtlCache<[u8; 32], Arc<[Permission]>>;
+
+/// Asks, or remembers. Nobody to ask means what the settings say.
+pub(crate) async fn granted(desk: &Counter, identity_header: &str) -> Result<Arc<[Permission]>, Failure> {
+    let LaunchDoor { rbac, header_permissions, permissions_last, .. } = &desk.door;
+    let Some(rbac) = rbac else { return Ok(header_permissions.as_slice().into()) };
+    let key: [u8; 32] = Sha256::digest(identity_header.trim()).into();
+    let now = desk.app.engine.now();
+    if let Some(permissions) = desk.granted.find(&key, now, *permissions_last) {
+        return Ok(permissions);
+    }
+    let asked = timeout(desk.app.settings.request_timeout, rbac.of(identity_header)).await;
+    let permissions = asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
+        warn!(error, "nobody says what a caller may do");
+        error::unavailable("it cannot be found out now what you may do").hint("try again in a moment")
+    })?;
+    let permissions = distinct(permissions);
+    desk.granted.keep(key, Arc::clone(&permissions), now, *permissions_last);
+    Ok(permissions)
+}
+
+/// Many roles grant the same; every one counts once.
+fn distinct(permissions: Vec<Permission>) -> Arc<[Permission]> {
+    let distinct: HashSet<Permission> = permissions.into_iter().collect();
+    distinct.into_iter().take(PERMISSIONS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some() -> Arc<[Permission]> {
+        Permission::parse("provisioning:pubkey:read").into_iter().collect()
+    }
+
+    #[test]
+    fn a_permission_that_is_granted_twice_counts_once() {
+        let both = [some().to_vec(), some().to_vec()].concat();
+        assert_eq!(distinct(both), some());
+    }
+}

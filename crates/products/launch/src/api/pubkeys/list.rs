@@ -1,0 +1,33 @@
+//! `GET /pubkeys`
+
+use crate::model::pubkeys;
+use axum::Json;
+use axum::extract::State;
+
+use super::super::paging::Paging;
+use super::super::principal::TenantPrincipal;
+use super::super::{Desk, wire};
+use server::http::Failure;
+
+/// Lists the public keys of the organisation.
+///
+/// In the order of their ids.
+#[utoipa::path(
+    get, path = "/pubkeys", tag = "pubkeys", operation_id = "getPubkeyList",
+    params(
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
+        ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
+            description = "How many to leave out at the beginning."),
+    ),
+    responses((status = OK, body = wire::PubkeyList, description = "A page of keys."))
+)]
+pub(in crate::api) async fn list_pubkeys(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    paging: Paging,
+) -> Result<Json<wire::PubkeyList>, Failure> {
+    let (limit, offset) = paging.window();
+    let page = pubkeys::list(&desk.app.engine, &principal.requester, limit, offset).await?;
+    let data = page.keys.into_iter().map(wire::Pubkey::from).collect();
+    Ok(Json(wire::PubkeyList { data, metadata: paging.metadata(page.total) }))
+}

@@ -1,0 +1,111 @@
+//! `GET /ready`, and the same for a single service that launches need.
+
+use std::time::Duration;
+
+use crate::model::identity;
+use crate::model::image_builder::ImageBuilder;
+use crate::model::params::Requester;
+use crate::model::rbac::Rbac;
+use crate::model::sources_api::SourcesApi;
+use async_trait::async_trait;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::secret::ExposeSecret;
+use tokio::time::timeout;
+use tracing::warn;
+
+use super::Desk;
+use super::error;
+use super::principal::TenantPrincipal;
+use super::query::Name;
+use server::http::Failure;
+
+/// What has not answered within this time does not answer.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// What launches need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    Rbac,
+    Sources,
+    ImageBuilder,
+}
+
+impl Service {
+    fn named(text: &str) -> Option<Service> {
+        match text {
+            "rbac" => Some(Service::Rbac),
+            "sources" => Some(Service::Sources),
+            "ib" | "image_builder" | "imagebuilder" => Some(Service::ImageBuilder),
+            _ => None,
+        }
+    }
+}
+
+/// Somebody who can be asked whether they are there.
+#[async_trait]
+pub trait Probe: Send + Sync + 'static {
+    /// The error is for the log.
+    async fn ready(&self, who: &Requester) -> Result<(), String>;
+}
+
+#[async_trait]
+impl Probe for Rbac {
+    async fn ready(&self, who: &Requester) -> Result<(), String> {
+        let header = identity::header(&who.caller());
+        Rbac::ready(self, header.expose_secret()).await.map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
+impl Probe for SourcesApi {
+    async fn ready(&self, who: &Requester) -> Result<(), String> {
+        SourcesApi::ready(self, &who.caller()).await.map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
+impl Probe for ImageBuilder {
+    async fn ready(&self, who: &Requester) -> Result<(), String> {
+        ImageBuilder::ready(self, &(&who.caller()).into()).await.map_err(|error| error.to_string())
+    }
+}
+
+/// Whether launches can be asked for.
+#[utoipa::path(
+    get, path = "/ready", tag = "service", operation_id = "ready",
+    responses((status = OK, description = "They can."))
+)]
+pub(crate) async fn ready(State(desk): State<Desk>) -> Result<StatusCode, Failure> {
+    let limit = LIMIT.min(desk.app.settings.request_timeout / 2);
+    match timeout(limit, desk.app.engine.is_ready()).await {
+        Ok(Ok(())) => Ok(StatusCode::OK),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(error::unavailable("the database is not answering")),
+    }
+}
+
+/// Whether a service answers that launches need.
+#[utoipa::path(
+    get, path = "/ready/{SRV}", tag = "service", operation_id = "ready_service",
+    params(("SRV" = String, Path, description = "`rbac`, `sources` or `image_builder`.")),
+    responses((status = OK, description = "It does."))
+)]
+pub(crate) async fn ready_service(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(name): Name,
+) -> Result<StatusCode, Failure> {
+    let rule = "it must be rbac, sources or image_builder";
+    let service = Service::named(&name).ok_or_else(|| error::invalid("service", rule))?;
+    let Some(probe) = desk.door.probes.get(&service) else {
+        return Err(error::unavailable(format!("no {name} is configured")));
+    };
+    let limit = LIMIT.min(desk.app.settings.request_timeout / 2);
+    let asked = timeout(limit, probe.ready(&principal.requester)).await;
+    asked.unwrap_or_else(|_| Err("it took too long".into())).map_err(|error| {
+        warn!(error, service = name, "a service that launches need is not ready");
+        error::unavailable(format!("{name} is not answering"))
+    })?;
+    Ok(StatusCode::OK)
+}

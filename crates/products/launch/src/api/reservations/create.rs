@@ -1,0 +1,111 @@
+//! `POST /reservations/aws` and the same for the other providers.
+
+use crate::model::accept;
+use crate::model::cloud::ProviderKind;
+use crate::model::form::{LaunchForm, ParametersForm};
+use crate::model::params::AskedImage;
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use uuid::Uuid;
+
+use super::super::Desk;
+use super::super::launches::create::idempotency_key;
+use super::super::launches::find::find;
+use super::super::principal::TenantPrincipal;
+use super::super::rights::Verb;
+use super::super::wire::Error;
+use super::wire;
+use server::audit::about;
+use server::http::Failure;
+use server::http::body::JsonBody;
+
+/// Writes the endpoint of one provider: in the document of the clients each is an operation with a body of its own.
+macro_rules! create {
+    ($(#[$doc:meta])+ $name:ident $kind:ident $path:tt $id:tt $request:ident $reservation:ident) => {
+        $(#[$doc])+
+        #[utoipa::path(
+            post, path = $path, tag = "reservations", operation_id = $id,
+            params(("Idempotency-Key" = Option<String>, Header,
+                    description = "The same key means the same launch.")),
+            request_body = wire::$request,
+            responses(
+                (status = OK, body = wire::$reservation, description = "It is accepted."),
+                (status = BAD_REQUEST, body = Error, description = "What is wrong, field by field."),
+                (status = NOT_FOUND, body = Error, description = "There is no such key, source or image."),
+                (status = CONFLICT, body = Error, description = "The key was used for something else."),
+                (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
+            )
+        )]
+        pub(in crate::api) async fn $name(
+            State(desk): State<Desk>,
+            principal: TenantPrincipal,
+            headers: HeaderMap,
+            JsonBody(new): JsonBody<wire::$request>,
+        ) -> Result<Response, Failure> {
+            let image = image(&new.image_id);
+            create(&desk, &principal, &headers, ProviderKind::$kind, image, Some(new.into())).await
+        }
+    };
+}
+
+create!(
+    /// Launches an image in AWS.
+    ///
+    /// An image that is still building is waited for.
+    create_aws_reservation Aws "/reservations/aws" "createAwsReservation" AwsRequest AwsReservation
+);
+create!(
+    /// Launches an image in Azure.
+    create_azure_reservation Azure "/reservations/azure" "createAzureReservation" AzureRequest AzureReservation
+);
+create!(
+    /// Launches an image in GCP.
+    create_gcp_reservation Gcp "/reservations/gcp" "createGCPReservation" GcpRequest GcpReservation
+);
+
+/// Launches nothing, to see whether launches work.
+///
+/// A body is not read.
+#[utoipa::path(
+    post, path = "/reservations/noop", tag = "reservations", operation_id = "createNoopReservation",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
+    responses(
+        (status = OK, body = wire::NoopReservation, description = "It is accepted."),
+        (status = CONFLICT, body = Error, description = "The key was used for something else."),
+        (status = TOO_MANY_REQUESTS, body = Error, description = "Too many at once."),
+    )
+)]
+pub(in crate::api) async fn create_noop_reservation(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    create(&desk, &principal, &headers, ProviderKind::Noop, AskedImage::None, None).await
+}
+
+async fn create(
+    desk: &Desk,
+    principal: &TenantPrincipal,
+    headers: &HeaderMap,
+    provider: ProviderKind,
+    image: AskedImage,
+    parameters: Option<ParametersForm>,
+) -> Result<Response, Failure> {
+    let form = LaunchForm { provider, image, parameters, profile: None };
+    let (launches, engine, who) = (&desk.door.launches, &desk.app.engine, &principal.requester);
+    let key = idempotency_key(headers)?;
+    let accepted = accept::launch(launches, engine, who, principal.identity.as_ref(), &form, key).await?;
+    let found = find(desk, principal, &accepted.launch.to_string(), Verb::Write).await?;
+    Ok((about(&accepted.launch), Json(wire::ProviderReservation::from(&found.view))).into_response())
+}
+
+/// A UUID is a compose; whatever else there is belongs to the cloud.
+fn image(text: &str) -> AskedImage {
+    match (text, Uuid::try_parse(text)) {
+        ("", _) => AskedImage::None,
+        (_, Ok(id)) => AskedImage::Compose { id },
+        (id, Err(_)) => AskedImage::Cloud { id: id.to_owned() },
+    }
+}

@@ -1,0 +1,8 @@
+//! Launches as older clients know them.
+
+pub(crate) mod create;
+pub(crate) mod get;
+pub(crate) mod list;
+mod requests;
+pub(crate) mod typed;
+pub mod wire;

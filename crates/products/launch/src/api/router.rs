@@ -1,0 +1,87 @@
+//! The routes of this door, below its base path.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
+use utoipa_axum::routes;
+
+use super::{
+    BASE, Counter, Desk, LaunchDoor, availability, azure_offering, callback, distributions, enter, feature,
+    identify, images, instance_types, inventory, launches, openapi, pages, permissions, pubkeys, ready,
+    reservations, sources,
+};
+use server::Shared;
+use server::http;
+
+pub(crate) fn router(app: &Shared, door: LaunchDoor) -> Router {
+    let desk = Arc::new(Counter {
+        app: Shared::clone(app),
+        door,
+        granted: permissions::Granted::default(),
+        peers: identify::Peers::default(),
+    });
+    let (routes, _) = routes().split_for_parts();
+    let routes = http::serve(routes.fallback(http::no_such_path), Arc::clone(&desk))
+        .layer(from_fn_with_state(Arc::clone(&desk), enter::labelled));
+    Router::new().nest(BASE, routes).merge(pages::routes(&desk))
+}
+
+pub(crate) fn routes() -> OpenApiRouter<Desk> {
+    let all = [
+        routes!(openapi::openapi_json),
+        routes!(azure_offering::offering_template, azure_offering::offering_template_options),
+        routes!(sources::list::list_sources, sources::create::create_source),
+        routes!(sources::get::get_source, sources::delete::delete_source),
+        routes!(sources::status::source_status),
+        routes!(sources::launch_templates::launch_templates),
+        routes!(sources::upload_info::upload_info),
+        routes!(sources::validate_permissions::validate_permissions),
+        routes!(availability::check_source),
+        routes!(pubkeys::list::list_pubkeys, pubkeys::create::create_pubkey),
+        routes!(pubkeys::get::get_pubkey, pubkeys::delete::delete_pubkey),
+        routes!(instance_types::instance_types),
+        routes!(instance_types::refresh_instance_types),
+        routes!(reservations::list::list_reservations),
+        routes!(reservations::get::get_reservation),
+        routes!(reservations::create::create_aws_reservation),
+        routes!(reservations::typed::get_aws_reservation),
+        routes!(reservations::create::create_azure_reservation),
+        routes!(reservations::typed::get_azure_reservation),
+        routes!(reservations::create::create_gcp_reservation),
+        routes!(reservations::typed::get_gcp_reservation),
+        routes!(reservations::create::create_noop_reservation),
+        routes!(reservations::typed::get_noop_reservation),
+        routes!(launches::list::list_launches, launches::create::create_launch),
+        routes!(launches::get::get_launch),
+        routes!(launches::events::stream_launch),
+        routes!(launches::parameters::give_parameters),
+        routes!(launches::cancel::cancel_launch),
+        routes!(launches::retry::retry_launch),
+        routes!(launches::retry::clean_up_launch),
+        routes!(launches::detach::detach_launch),
+        routes!(launches::terminate::terminate_launch),
+        routes!(callback::launch_image_ready),
+        routes!(callback::image_ready),
+        routes!(inventory::list::list_inventory),
+        routes!(inventory::get::get_instance, inventory::terminate::terminate_instance),
+        routes!(images::list_images),
+        routes!(distributions::list_distributions),
+        routes!(distributions::list_architectures),
+        routes!(ready::ready),
+        routes!(ready::ready_service),
+        routes!(feature::feature),
+    ];
+    all.into_iter().fold(OpenApiRouter::new(), with_and_without_slash)
+}
+
+/// Clients of the hosted service write every path in both ways. The description has it once.
+fn with_and_without_slash(
+    router: OpenApiRouter<Desk>,
+    (schemas, paths, methods): UtoipaMethodRouter<Desk>,
+) -> OpenApiRouter<Desk> {
+    let with_slash: Vec<String> = paths.paths.keys().map(|path| format!("{path}/")).collect();
+    let router = with_slash.iter().fold(router, |router, path| router.route(path, methods.clone()));
+    router.routes((schemas, paths, methods))
+}

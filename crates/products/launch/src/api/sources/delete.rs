@@ -1,0 +1,32 @@
+//! `DELETE /sources/{ID}`
+
+use crate::model::accounts;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::super::Desk;
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use server::http::Failure;
+
+/// Forgets a source.
+///
+/// Only where sources are kept here. Launches that need it still will fail and say so.
+#[utoipa::path(
+    delete, path = "/sources/{ID}", tag = "sources", operation_id = "delete_source",
+    params(("ID" = String, Path, description = "The id of the source.")),
+    responses(
+        (status = NO_CONTENT, description = "It is forgotten."),
+        (status = CONFLICT, body = super::super::wire::Error, description = "It is always there: `conflict`."),
+        (status = NOT_IMPLEMENTED, body = super::super::wire::Error,
+         description = "Another service keeps them: `sources_elsewhere`."),
+    )
+)]
+pub(in crate::api) async fn delete_source(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+) -> Result<StatusCode, Failure> {
+    accounts::delete(&desk.door.launches, &desk.app.engine, &principal.requester, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,25 @@
+//! `GET /sources/{ID}`
+
+use crate::model::accounts;
+use axum::Json;
+use axum::extract::State;
+
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::{Desk, wire};
+use server::http::Failure;
+
+/// Shows a source.
+#[utoipa::path(
+    get, path = "/sources/{ID}", tag = "sources", operation_id = "get_source",
+    params(("ID" = String, Path, description = "The id of the source.")),
+    responses((status = OK, body = wire::Source, description = "The source."))
+)]
+pub(in crate::api) async fn get_source(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+) -> Result<Json<wire::Source>, Failure> {
+    let source = accounts::get(&desk.door.launches, &principal.requester, &id).await?;
+    Ok(Json(source.into()))
+}

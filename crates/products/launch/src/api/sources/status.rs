@@ -1,0 +1,31 @@
+//! `GET /sources/{ID}/status`
+
+use crate::model::sources;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::super::principal::TenantPrincipal;
+use super::super::query::Name;
+use super::super::{Desk, wire};
+use server::http::Failure;
+
+/// Whether a source lets us in.
+///
+/// By the cheapest call that the cloud has.
+#[utoipa::path(
+    get, path = "/sources/{ID}/status", tag = "sources", operation_id = "source_status",
+    params(("ID" = String, Path, description = "The id of the source.")),
+    responses(
+        (status = OK, description = "It does."),
+        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(in crate::api) async fn source_status(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+) -> Result<StatusCode, Failure> {
+    sources::status(&desk.door.launches, &principal.requester, &id).await?;
+    Ok(StatusCode::OK)
+}

@@ -1,0 +1,41 @@
+//! `GET /sources/{ID}/validate_permissions`
+
+use crate::model::sources;
+use axum::Json;
+use axum::extract::State;
+
+use super::super::principal::TenantPrincipal;
+use super::super::query::{Asked, Name};
+use super::super::{Desk, wire};
+use server::http::Failure;
+
+/// Whether a source lets us do all that a launch needs.
+///
+/// Everything is tried that leaves nothing behind; what policies say is not read.
+#[utoipa::path(
+    get, path = "/sources/{ID}/validate_permissions", tag = "sources", operation_id = "validate_permissions",
+    params(
+        ("ID" = String, Path, description = "The id of the source."),
+        ("region" = Option<String>, Query, description = "Where to try; where images are made without it."),
+    ),
+    responses(
+        (status = OK, body = wire::Validity, description = "What is missing."),
+        (status = NOT_IMPLEMENTED, body = wire::Error, description = "The cloud cannot be reached from here."),
+        (status = BAD_GATEWAY, body = wire::Error, description = "The service that knows the source refused."),
+    )
+)]
+pub(in crate::api) async fn validate_permissions(
+    State(desk): State<Desk>,
+    principal: TenantPrincipal,
+    Name(id): Name,
+    asked: Asked,
+) -> Result<Json<wire::Validity>, Failure> {
+    let region = asked.text("region")?;
+    let found = sources::permissions(&desk.door.launches, &principal.requester, &id, region).await?;
+    let texts = |actions: &[&str]| actions.iter().map(|action| (*action).to_owned()).collect();
+    Ok(Json(wire::Validity {
+        valid: found.is_valid(),
+        missing_entities: texts(&found.missing),
+        unproven_entities: texts(&found.unproven),
+    }))
+}

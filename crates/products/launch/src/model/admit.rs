@@ -1,0 +1,157 @@
+//! How a launch that was asked for becomes what is saved: checked in form and size, its secrets sealed.
+
+use engine::secret::{Sealer, SecretString};
+use identity;
+use serde_json::Value;
+
+use super::params::{Asked, AskedImage, AskedParameters, Build, ImageChoice, Params, Requester};
+use super::preflight;
+use super::preflight::build::{self, BuildFacts};
+use super::profile::Profile;
+use super::rejection::{Flaw, sentence};
+
+/// What EC2 allows; others allow more.
+pub const USER_DATA_BYTES_MAX: usize = 16 * 1024;
+/// Becomes part of the name of a tenant.
+const ORG_CHARS_MAX: usize = 64;
+const USER_CHARS_MAX: usize = 256;
+/// An operation may not take longer than 30 days.
+const IMAGE_DEADLINE_S_MAX: u32 = 24 * 3600;
+const PARAMETERS_TTL_S_MAX: u32 = 14 * 24 * 3600;
+/// Looking more often than this is no fall-back.
+const FALLBACK_POLL_S_MIN: u32 = 1;
+/// No key pair has a longer name in AWS.
+const KEY_NAME_CHARS_MAX: usize = 255;
+const KEY_LINE_BYTES_MAX: usize = 16 * 1024;
+
+/// Reads what a door has handed to the engine.
+pub fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
+    params(engine::parse(asked)?, sealer).map_err(|flaws| sentence(&flaws))
+}
+
+/// The same for a launch that is in our hands, with all that is wrong about it.
+pub fn params(asked: Asked, sealer: &Sealer) -> Result<Params, Vec<Flaw>> {
+    let mut flaws = requester(&asked.requester);
+    let identity = asked.identity.as_deref().map(identity::parse).transpose();
+    flaws.extend(identity.err().map(|error| Flaw::new("identity", error.to_string())));
+    flaws.extend(profile(&asked.profile));
+    if let Some(parameters) = &asked.parameters {
+        flaws.extend(sizes(parameters));
+    }
+    let image = match asked.image {
+        AskedImage::None => Some(ImageChoice::None),
+        AskedImage::Cloud { id } => Some(ImageChoice::Cloud { id }),
+        AskedImage::Compose { id } => Some(ImageChoice::Compose { id }),
+        AskedImage::Build { request } => match build::read(asked.provider, &request) {
+            Ok(facts) => Some(ImageChoice::Build(sealed(facts, &request, sealer))),
+            Err(wrong) => {
+                flaws.extend(wrong);
+                None
+            }
+        },
+    };
+    if let Some(image) = &image {
+        flaws.extend(preflight::check_image(asked.provider, image, asked.parameters.is_some()));
+    }
+    let Some(image) = image.filter(|_| flaws.is_empty()) else { return Err(flaws) };
+    Ok(Params {
+        launch: asked.launch,
+        requester: asked.requester,
+        identity: asked.identity.map(|identity| sealer.seal(&SecretString::from(identity))),
+        builder_org: asked.builder_org,
+        provider: asked.provider,
+        image,
+        parameters: asked.parameters.map(|parameters| parameters.sealed(sealer)),
+        profile: asked.profile,
+    })
+}
+
+fn sealed(facts: BuildFacts, request: &Value, sealer: &Sealer) -> Build {
+    Build {
+        distribution: facts.distribution,
+        image_name: facts.image_name,
+        architecture: facts.architecture,
+        image_type: facts.image_type,
+        share_with_accounts: facts.share_with_accounts,
+        share_with_sources: facts.share_with_sources,
+        request: sealer.seal(&SecretString::from(request.to_string())),
+    }
+}
+
+impl Build {
+    /// What the request said, as far as it is not sealed.
+    pub(crate) fn facts(&self) -> BuildFacts {
+        BuildFacts {
+            distribution: self.distribution.clone(),
+            image_name: self.image_name.clone(),
+            architecture: self.architecture,
+            image_type: self.image_type.clone(),
+            share_with_accounts: self.share_with_accounts.clone(),
+            share_with_sources: self.share_with_sources.clone(),
+        }
+    }
+}
+
+fn requester(requester: &Requester) -> Vec<Flaw> {
+    let is_name = |text: &str| {
+        (1..=ORG_CHARS_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    };
+    let mut flaws = Vec::new();
+    if !is_name(&requester.org) {
+        let message = format!("must have 1 to {ORG_CHARS_MAX} visible characters");
+        flaws.push(Flaw::new("requester.org", message));
+    }
+    if requester.account.as_deref().is_some_and(|account| !is_name(account)) {
+        let message = format!("must have 1 to {ORG_CHARS_MAX} visible characters");
+        flaws.push(Flaw::new("requester.account", message));
+    }
+    let user = &requester.user;
+    if user.chars().count() > USER_CHARS_MAX || user.chars().any(char::is_control) {
+        let message = format!("must have at most {USER_CHARS_MAX} characters and no control characters");
+        flaws.push(Flaw::new("requester.user", message));
+    }
+    flaws
+}
+
+fn profile(profile: &Profile) -> Vec<Flaw> {
+    let seconds = |field: &str, value: u32, most: u32| {
+        let fits = (1..=most).contains(&value);
+        (!fits).then(|| Flaw::new(format!("profile.{field}"), format!("must be 1 to {most} seconds")))
+    };
+    let mut flaws = Vec::new();
+    flaws.extend(seconds("image_deadline_s", profile.image_deadline_s, IMAGE_DEADLINE_S_MAX));
+    flaws.extend(seconds("parameters_ttl_s", profile.parameters_ttl_s, PARAMETERS_TTL_S_MAX));
+    if profile.fallback_poll_s.is_some_and(|every| every < FALLBACK_POLL_S_MIN) {
+        let message = format!("must be at least {FALLBACK_POLL_S_MIN} second, or left out");
+        flaws.push(Flaw::new("profile.fallback_poll_s", message));
+    }
+    let mut surfaces = profile.surface.clone();
+    surfaces.sort();
+    surfaces.dedup();
+    if surfaces.len() != profile.surface.len() {
+        flaws.push(Flaw::new("profile.surface", "names a surface twice"));
+    }
+    flaws
+}
+
+/// What may be long and is not looked at elsewhere.
+fn sizes(parameters: &AskedParameters) -> Vec<Flaw> {
+    let mut flaws = Vec::new();
+    if parameters.user_data.as_ref().is_some_and(|text| text.len() > USER_DATA_BYTES_MAX) {
+        let message = format!("must have at most {USER_DATA_BYTES_MAX} bytes");
+        flaws.push(Flaw::new("user_data", message).hint("fetch larger files when the instance starts"));
+    }
+    if let Some(key) = &parameters.plain.key {
+        let is_long = key.name.chars().count() > KEY_NAME_CHARS_MAX || key.line.len() > KEY_LINE_BYTES_MAX;
+        if is_long {
+            flaws.push(Flaw::new("pubkey_id", "the key or its name is too long"));
+        }
+    }
+    flaws
+}
+
+/// What does not depend on anything but the parameters themselves: for parameters that come later.
+pub(crate) fn check_sizes(parameters: &AskedParameters) -> Result<(), Vec<Flaw>> {
+    let flaws = sizes(parameters);
+    if flaws.is_empty() { Ok(()) } else { Err(flaws) }
+}

@@ -1,0 +1,207 @@
+//! The instances that launches have made, one by one, and the launches that are about to make some.
+//!
+//! A page goes through launches in the order in which they were made, oldest first: the cursor is the number of the
+//! last launch that was looked at, so that no instance is missed or shown twice while others are launched.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud::{Instance, Place, ProviderKind};
+use engine::store::{ResourceQuery, ResourceRow};
+use engine::{Engine, Resource, Timestamp};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use super::numbers;
+use super::params::Requester;
+use super::record::LaunchRecord;
+use super::rejection::Rejection;
+use super::settings::Launches;
+use super::status::Stage;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InventoryPage {
+    pub items: Vec<Item>,
+    /// Where the next page begins; nothing when this was the last one.
+    pub next: Option<i64>,
+}
+
+/// One instance, or a launch that has none yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    pub launch: Uuid,
+    /// The number that clients know the launch by.
+    pub number: i64,
+    pub stage: Stage,
+    pub provider: ProviderKind,
+    pub name: Option<String>,
+    pub source_id: Option<String>,
+    pub region: Option<String>,
+    pub instance_type: Option<String>,
+    pub image: Option<String>,
+    pub created_at: Timestamp,
+    /// Nothing while the launch is under way.
+    pub instance: Option<Seen>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    pub instance: Instance,
+    /// The cloud itself said so for this page. Otherwise it is what the launch saw last.
+    pub live: bool,
+    pub checked_at: Timestamp,
+}
+
+/// How many launches one page may go through.
+pub const LIMIT_MAX: usize = 100;
+/// How long a page waits for all clouds together.
+const CLOUDS_LIMIT: Duration = Duration::from_secs(2);
+/// How many accounts are asked at a time.
+const ASKED_AT_ONCE: usize = 8;
+
+/// A page of at most `limit` launches with all their instances, after the launch with the number `after`, of all clouds
+/// or of one.
+pub async fn page(
+    launches: &Launches,
+    engine: &Engine,
+    who: &Requester,
+    provider: Option<ProviderKind>,
+    after: Option<i64>,
+    limit: usize,
+) -> Result<InventoryPage, Rejection> {
+    let limit = limit.clamp(1, LIMIT_MAX);
+    let is = |label: &str, value: &str| (label.to_owned(), vec![value.to_owned()]);
+    let wanted = provider.map(|provider| is("provider", provider.as_str()));
+    let made = vec![is("instances", "yes")].into_iter().chain(wanted.clone()).collect();
+    let made = rows(engine, who, made, after, limit).await?;
+    let coming = [is("on_inventory", "yes"), is("state", "active")].into_iter().chain(wanted).collect();
+    let coming = rows(engine, who, coming, after, limit).await?;
+    let mut all: BTreeMap<i64, ResourceRow> =
+        made.into_iter().chain(coming).map(|row| (row.number, row)).collect();
+    let rest = all.len() > limit;
+    let is_full = rest || all.len() == limit;
+    while all.len() > limit {
+        all.pop_last();
+    }
+    let next = all.last_key_value().map(|(number, _)| *number).filter(|_| is_full);
+    let readable = numbers::readable(all.into_values().collect());
+    let mut items: Vec<Item> = readable.flat_map(|(row, record)| items_of(&row, &record)).collect();
+    look(launches, engine, who, &mut items).await;
+    Ok(InventoryPage { items, next })
+}
+
+/// One instance of a launch, as a page would show it.
+pub async fn one(
+    launches: &Launches,
+    engine: &Engine,
+    who: &Requester,
+    row: &ResourceRow,
+    instance_id: &str,
+) -> Result<Option<Item>, Rejection> {
+    let mut items = items_of(row, &numbers::read(row)?);
+    items.retain(|item| item.instance.as_ref().is_some_and(|seen| seen.instance.id == instance_id));
+    look(launches, engine, who, &mut items).await;
+    Ok(items.pop())
+}
+
+async fn rows(
+    engine: &Engine,
+    who: &Requester,
+    labels: Vec<(String, Vec<String>)>,
+    after: Option<i64>,
+    limit: usize,
+) -> Result<Vec<ResourceRow>, Rejection> {
+    let (kind, tenant) = (LaunchRecord::KIND.to_owned(), Some(who.tenant()));
+    let query = ResourceQuery { kind, tenant, labels, after, limit, ..ResourceQuery::default() };
+    Ok(engine.resources(&query).await?.rows)
+}
+
+fn items_of(row: &ResourceRow, launch: &LaunchRecord) -> Vec<Item> {
+    let parameters = launch.parameters.as_ref();
+    let item = |instance: Option<Seen>| Item {
+        launch: launch.launch,
+        number: row.number,
+        stage: launch.stage,
+        provider: launch.provider,
+        name: parameters.and_then(|parameters| parameters.name.clone()),
+        source_id: parameters.map(|parameters| parameters.source_id.clone()),
+        region: parameters.map(|parameters| parameters.region.clone()),
+        instance_type: parameters.and_then(|parameters| parameters.instance_type.clone()),
+        image: launch.state.image.as_ref().map(|image| image.id.clone()),
+        created_at: row.created_at,
+        instance,
+    };
+    if launch.state.instances.is_empty() {
+        return vec![item(None)];
+    }
+    let seen = launch.state.instances.iter().map(|tracked| Seen {
+        instance: tracked.instance.clone(),
+        live: false,
+        checked_at: tracked.seen_at,
+    });
+    seen.map(|seen| item(Some(seen))).collect()
+}
+
+/// One account in one region.
+type Spot = (ProviderKind, String, String);
+
+/// Asks the clouds once for each account and region. Who does not answer in time leaves the page as it is.
+async fn look(launches: &Launches, engine: &Engine, who: &Requester, items: &mut [Item]) {
+    let mut wanted: HashMap<Spot, Vec<String>> = HashMap::new();
+    for item in items.iter() {
+        if let (Some(spot), Some(seen)) = (spot(item), &item.instance) {
+            wanted.entry(spot).or_default().push(seen.instance.id.clone());
+        }
+    }
+    let room = Arc::new(Semaphore::new(ASKED_AT_ONCE));
+    let mut asked = JoinSet::new();
+    for (spot, ids) in wanted {
+        let (launches, who, room) = (launches.clone(), who.clone(), Arc::clone(&room));
+        asked.spawn(async move {
+            let _place = room.acquire_owned().await.ok()?;
+            let found = describe(&launches, &who, &spot, &ids).await?;
+            Some((spot, found))
+        });
+    }
+    let mut live: HashMap<Spot, HashMap<String, Instance>> = HashMap::new();
+    let all = async {
+        while let Some(answer) = asked.join_next().await {
+            if let Ok(Some((spot, found))) = answer {
+                live.insert(spot, found);
+            }
+        }
+    };
+    // What has not come by then is given up when the set goes.
+    let _ = tokio::time::timeout(CLOUDS_LIMIT, all).await;
+    let now = engine.now();
+    for item in items {
+        let Some(found) = spot(item).and_then(|spot| live.get(&spot)) else { continue };
+        if let Some(seen) = &mut item.instance {
+            seen.instance = found
+                .get(&seen.instance.id)
+                .cloned()
+                .unwrap_or_else(|| Instance::forgotten(&seen.instance.id));
+            (seen.live, seen.checked_at) = (true, now);
+        }
+    }
+}
+
+fn spot(item: &Item) -> Option<Spot> {
+    Some((item.provider, item.source_id.clone()?, item.region.clone()?))
+}
+
+async fn describe(
+    launches: &Launches,
+    who: &Requester,
+    (provider, source, region): &Spot,
+    ids: &[String],
+) -> Option<HashMap<String, Instance>> {
+    let provider = launches.providers.get(provider)?;
+    let account = launches.accounts.get(who, source).await.ok()??;
+    let session = format!("inventory-{}", who.org);
+    let place = Place { account: &account, region, session: &session };
+    let found = provider.describe(&place, ids).await.ok()?;
+    Some(found.into_iter().map(|instance| (instance.id.clone(), instance)).collect())
+}

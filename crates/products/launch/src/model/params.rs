@@ -1,0 +1,232 @@
+//! What was asked: as it comes from a door, and as it is saved, with its secrets sealed.
+
+use std::fmt;
+
+use cloud::{Architecture, ProviderKind};
+use engine::Resource;
+use engine::secret::{ExposeSecret, Sealed, Sealer, SecretString};
+use identity;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::profile::Profile;
+
+/// On whose behalf a launch is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requester {
+    pub org: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// For people and for the journal.
+    pub user: String,
+}
+
+impl Requester {
+    /// The name between which work is shared fairly, and under which records are kept.
+    pub fn tenant(&self) -> String {
+        format!("org:{}", self.org)
+    }
+
+    /// Who asks, for the journal.
+    pub fn name(&self) -> String {
+        if self.user.is_empty() { self.tenant() } else { self.user.clone() }
+    }
+
+    /// Whom the services outside are called for.
+    pub fn caller(&self) -> identity::Requester {
+        identity::Requester { org: self.org.clone(), account: self.account.clone() }
+    }
+}
+
+/// A launch as it is handed to the engine, which seals what is secret. `Debug` leaves the identity out.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    pub launch: Uuid,
+    pub requester: Requester,
+    /// The identity header of the caller, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
+    /// The organisation at the Image Builder, where it has another name than here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder_org: Option<String>,
+    pub provider: ProviderKind,
+    pub image: AskedImage,
+    /// Nothing means that they come later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<AskedParameters>,
+    pub profile: Profile,
+}
+
+impl fmt::Debug for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked")
+            .field("launch", &self.launch)
+            .field("requester", &self.requester)
+            .field("provider", &self.provider)
+            .field("image", &self.image)
+            .field("parameters", &self.parameters)
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request may hold passwords and activation keys, so that `Debug` leaves it out.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum AskedImage {
+    /// The launch template names it, or the provider needs none.
+    None,
+    /// An image of the cloud.
+    Cloud { id: String },
+    /// An image that the Image Builder makes or has made for somebody.
+    Compose { id: Uuid },
+    /// A request to the Image Builder, word for word.
+    Build { request: Value },
+}
+
+impl fmt::Debug for AskedImage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskedImage::None => f.write_str("None"),
+            AskedImage::Cloud { id } => f.debug_struct("Cloud").field("id", id).finish(),
+            AskedImage::Compose { id } => f.debug_struct("Compose").field("id", id).finish(),
+            AskedImage::Build { .. } => f.debug_struct("Build").finish_non_exhaustive(),
+        }
+    }
+}
+
+/// The text for the first start may hold secrets, so that `Debug` leaves it out.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedParameters {
+    #[serde(flatten)]
+    pub plain: PlainParameters,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<String>,
+}
+
+/// What is saved once, when the launch is accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Params {
+    pub launch: Uuid,
+    pub requester: Requester,
+    /// The identity header of the caller: the Image Builder decides by it what the caller may have. It names people, so
+    /// that it is sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Sealed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builder_org: Option<String>,
+    pub provider: ProviderKind,
+    pub image: ImageChoice,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Parameters>,
+    pub profile: Profile,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ImageChoice {
+    None,
+    Cloud { id: String },
+    Compose { id: Uuid },
+    Build(Build),
+}
+
+/// An image that is built for this launch. What people may read of the request is beside it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Build {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image_name: Option<String>,
+    pub architecture: Architecture,
+    pub image_type: String,
+    #[serde(default)]
+    pub share_with_accounts: Vec<String>,
+    #[serde(default)]
+    pub share_with_sources: Vec<String>,
+    /// The whole request as JSON: it may hold passwords and activation keys.
+    pub request: Sealed,
+}
+
+/// How and where to launch.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Parameters {
+    #[serde(flatten)]
+    pub plain: PlainParameters,
+    /// Text for the first start of every instance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_data: Option<Sealed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlainParameters {
+    pub source_id: String,
+    pub region: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch_template_id: Option<String>,
+    pub amount: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The key that lets people in. Its text is here, so that the launch does not depend on what becomes of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyChoice>,
+    #[serde(default)]
+    pub poweroff: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_groups: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyChoice {
+    /// The number of the public key's record.
+    pub pubkey_id: i64,
+    pub name: String,
+    /// Type and base64, no comment.
+    pub line: String,
+}
+
+impl fmt::Debug for AskedParameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AskedParameters").field("plain", &self.plain).finish_non_exhaustive()
+    }
+}
+
+impl AskedParameters {
+    pub fn sealed(self, sealer: &Sealer) -> Parameters {
+        let user_data = self.user_data.map(|text| sealer.seal(&SecretString::from(text)));
+        Parameters { plain: self.plain, user_data }
+    }
+}
+
+impl Parameters {
+    /// As they were asked for. `None` when the text for the first start does not open.
+    pub fn opened(&self, sealer: &Sealer) -> Option<AskedParameters> {
+        let text = self.user_data.as_ref().map(|sealed| sealer.open(sealed)).transpose().ok()?;
+        let user_data = text.map(|text| text.expose_secret().to_owned());
+        Some(AskedParameters { plain: self.plain.clone(), user_data })
+    }
+}
+
+impl std::ops::Deref for Parameters {
+    type Target = PlainParameters;
+
+    fn deref(&self) -> &PlainParameters {
+        &self.plain
+    }
+}
+
+/// Parameters that came later than the request are a record of their own, until the launch has read them.
+impl Resource for Parameters {
+    const KIND: &'static str = "launch_parameters";
+
+    fn labels(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+}

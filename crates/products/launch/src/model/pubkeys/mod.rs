@@ -1,0 +1,113 @@
+//! The public keys of an organisation: by number, by fingerprint, by name.
+//!
+//! A key is a row that is named after its fingerprint, so that one organisation has it once. A name is claimed by a
+//! row of its own, which counts as long as the key exists that it names.
+
+mod claim;
+mod create;
+mod delete;
+
+use api::Code;
+use engine::store::ResourceQuery;
+use engine::{Engine, Resource, Timestamp};
+use serde::{Deserialize, Serialize};
+
+pub use self::create::{create, keep};
+pub use self::delete::delete;
+use super::numbers;
+use super::params::{KeyChoice, Requester};
+use super::rejection::Rejection;
+
+/// One key, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PubkeyRecord {
+    pub name: String,
+    /// As it was sent, with its comment.
+    pub body: String,
+    /// Type and base64, no comment.
+    pub line: String,
+    /// Such as `ssh-ed25519`.
+    pub kind: String,
+    pub fingerprint: String,
+    pub fingerprint_legacy: String,
+    pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gone_at: Option<Timestamp>,
+}
+
+impl Resource for PubkeyRecord {
+    const KIND: &'static str = "pubkey";
+
+    fn labels(&self) -> Vec<(&'static str, String)> {
+        vec![("fingerprint", self.fingerprint.clone())]
+    }
+
+    fn gone_at(&self) -> Option<Timestamp> {
+        self.gone_at
+    }
+}
+
+/// One key, as it is shown. The number stays with the fingerprint: who deletes a key and brings it back finds it
+/// under the same number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pubkey {
+    pub number: i64,
+    pub record: PubkeyRecord,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pubkeys {
+    pub keys: Vec<Pubkey>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+pub async fn get(engine: &Engine, who: &Requester, number: i64) -> Result<Pubkey, Rejection> {
+    find(engine, who, number).await?.ok_or_else(missing)
+}
+
+/// A page, in the order of the numbers.
+pub async fn list(
+    engine: &Engine,
+    who: &Requester,
+    limit: usize,
+    offset: usize,
+) -> Result<Pubkeys, Rejection> {
+    let query = ResourceQuery {
+        kind: PubkeyRecord::KIND.to_owned(),
+        tenant: Some(who.tenant()),
+        limit,
+        offset,
+        counts: true,
+        ..ResourceQuery::default()
+    };
+    let page = engine.resources(&query).await?;
+    let keys = numbers::readable(page.rows).map(|(row, record)| Pubkey { number: row.number, record });
+    Ok(Pubkeys { keys: keys.collect(), total: page.total.unwrap_or(0) })
+}
+
+pub(crate) async fn find(engine: &Engine, who: &Requester, number: i64) -> Result<Option<Pubkey>, Rejection> {
+    let row = numbers::row::<PubkeyRecord>(engine, &who.tenant(), number).await?;
+    Ok(row.map(|row| numbers::read(&row)).transpose()?.map(|record| Pubkey { number, record }))
+}
+
+impl Pubkey {
+    /// What a launch needs of it. The launch does not depend on what becomes of the key.
+    pub(crate) fn choice(self) -> KeyChoice {
+        KeyChoice { pubkey_id: self.number, name: self.record.name, line: self.record.line }
+    }
+}
+
+fn resource(who: &Requester, fingerprint: &str) -> String {
+    format!("pubkey:{}:{fingerprint}", who.org)
+}
+
+fn missing() -> Rejection {
+    Rejection::not_found("such public key").at("pubkey_id")
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn internal(error: String) -> Rejection {
+    tracing::error!(error, "a public key could not be saved");
+    Rejection::new(Code::Internal, "the key could not be saved; the reason is in the log")
+}

@@ -1,0 +1,249 @@
+//! What a form means: the key and the account behind its numbers, what the region offers, and whether all of it fits.
+
+use api::Code;
+use cloud::ProviderKind;
+use cloud::spec::is_id;
+use engine::Engine;
+use http::StatusCode;
+use identity::CallerIdentity;
+use image_builder::{BuilderError, Compose, Distribution};
+use uuid::Uuid;
+
+use super::admit;
+use super::builder_identity::BuilderIdentity;
+use super::catalogue;
+use super::form::ParametersForm;
+use super::params::{AskedParameters, Requester};
+use super::preflight::build::BuildFacts;
+use super::preflight::{ImageFacts, Offer, Preflight};
+use super::pubkeys;
+use super::rejection::{Flaw, Rejection, quoted};
+use super::settings::Launches;
+use super::user_data;
+
+/// Who asks, and where to look.
+#[derive(Clone, Copy)]
+pub(crate) struct Desk<'a> {
+    pub(crate) launches: &'a Launches,
+    pub(crate) engine: &'a Engine,
+    pub(crate) who: &'a Requester,
+}
+
+/// Everything that is wrong, and whether all that is wrong is that something does not exist.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    flaws: Vec<Flaw>,
+    missing: usize,
+}
+
+impl Findings {
+    /// What was told before is not told again.
+    pub(crate) fn add(&mut self, flaws: impl IntoIterator<Item = Flaw>) {
+        for flaw in flaws {
+            if !self.flaws.contains(&flaw) {
+                self.flaws.push(flaw);
+            }
+        }
+    }
+
+    fn miss(&mut self, flaw: Flaw) {
+        self.flaws.push(flaw);
+        self.missing += 1;
+    }
+
+    fn names(&self, field: &str) -> bool {
+        self.flaws.iter().any(|flaw| flaw.field == field)
+    }
+
+    /// The status for what is wrong is the door's: `400` for a request, `422` for parameters that come later.
+    pub(crate) fn verdict(self, status: StatusCode) -> Result<(), Rejection> {
+        if self.flaws.is_empty() {
+            return Ok(());
+        }
+        if self.missing == self.flaws.len() {
+            return Err(Rejection::flawed(StatusCode::NOT_FOUND, self.flaws));
+        }
+        Err(Rejection::flawed(status, self.flaws))
+    }
+}
+
+/// What the form names by a number.
+const LOOKED_UP: [&str; 2] = ["pubkey_id", "source_id"];
+
+impl Desk<'_> {
+    /// Looks up what the form names and checks it all.
+    pub(crate) async fn parameters(
+        &self,
+        provider: ProviderKind,
+        image: &ImageFacts,
+        form: &ParametersForm,
+        findings: &mut Findings,
+    ) -> Result<AskedParameters, Rejection> {
+        let key = match form.pubkey_id {
+            Some(number) => pubkeys::find(self.engine, self.who, number).await?,
+            None => None,
+        };
+        if form.pubkey_id.is_some() && key.is_none() {
+            findings
+                .miss(Flaw::new("pubkey_id", "there is no such public key").hint("choose one of your keys"));
+        }
+        let asked = form.filled(provider, key.map(pubkeys::Pubkey::choice));
+        let source = &asked.plain.source_id;
+        // What has not the form of an id is told by the preflight.
+        let account = if is_id(source) { self.launches.accounts.get(self.who, source).await? } else { None };
+        if account.is_none() && is_id(source) {
+            let hint = "choose one of your sources";
+            findings.miss(Flaw::new("source_id", "there is no such source").hint(hint));
+        }
+        let listing = catalogue::overlaid(self.engine, provider, &asked.plain.region, None).await?;
+        let preflight = Preflight {
+            settings: &self.launches.settings,
+            provider,
+            image,
+            parameters: &asked.plain,
+            offer: listing.as_ref().map_or(Offer::UnknownRegion, Offer::Listed),
+            account: account.as_ref(),
+        };
+        let wrong = preflight.check().err().unwrap_or_default();
+        // What does not exist has been told already.
+        let told = |flaw: &Flaw| LOOKED_UP.contains(&flaw.field.as_str()) && findings.names(&flaw.field);
+        let news: Vec<Flaw> = wrong.into_iter().filter(|flaw| !told(flaw)).collect();
+        findings.add(news);
+        findings.add(admit::check_sizes(&asked).err().unwrap_or_default());
+        findings.add(user_data::check(&self.launches.settings, provider, &asked));
+        Ok(asked)
+    }
+
+    /// What the Image Builder knows about an image that somebody had built.
+    pub(crate) async fn compose(
+        &self,
+        caller: &CallerIdentity,
+        provider: ProviderKind,
+        id: Uuid,
+        findings: &mut Findings,
+    ) -> Result<ImageFacts, Rejection> {
+        match self.read_compose(caller, id).await? {
+            Looked::Found(compose) => match ImageFacts::of_compose(provider, &compose) {
+                Ok(facts) => return Ok(facts),
+                Err(flaw) => findings.add([flaw]),
+            },
+            Looked::Missing => {
+                let hint = "build one first, or name an image of the cloud";
+                findings.miss(Flaw::new("image_id", "there is no such image").hint(hint));
+            }
+            Looked::Unknown => {}
+        }
+        Ok(ImageFacts::default())
+    }
+
+    /// The caller at the Image Builder, where there is one.
+    pub(crate) fn builder_identity(
+        &self,
+        forwarded: Option<&CallerIdentity>,
+    ) -> Result<BuilderIdentity, Rejection> {
+        self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        self.launches.builder_identity(self.who, forwarded)
+    }
+
+    /// Whether the caller may build this distribution, for this architecture and cloud.
+    pub(crate) async fn distribution(
+        &self,
+        caller: &CallerIdentity,
+        facts: &BuildFacts,
+        findings: &mut Findings,
+    ) -> Result<(), Rejection> {
+        let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        let Some(name) = facts.distribution.as_deref() else { return Ok(()) };
+        let offered = match builder.architectures(caller, name).await {
+            Ok(offered) => offered,
+            // The launch itself will wait until the Image Builder answers.
+            Err(error) if error.may_heal() => return Ok(()),
+            Err(error) => {
+                let message = match error {
+                    BuilderError::Refused { status: 400 | 404, .. } | BuilderError::Unknown => {
+                        format!("{} is not available to this organisation", quoted(name))
+                    }
+                    BuilderError::Refused { message, .. } => message,
+                    other => other.to_string(),
+                };
+                let flaw = Flaw::new("build.distribution", message);
+                let names = builder.distributions(caller).await.unwrap_or_default();
+                findings.add([match choices(&names) {
+                    Some(names) => flaw.hint(format!("choose one of {names}")),
+                    None => flaw,
+                }]);
+                return Ok(());
+            }
+        };
+        let arch = facts.architecture.of_builder();
+        match offered.iter().find(|one| one.arch == arch) {
+            None => {
+                let field = "build.image_requests[0].architecture";
+                findings.add([Flaw::new(field, format!("there is no {name} for {arch}"))]);
+            }
+            Some(one) if !one.image_types.iter().any(|kind| is_same_type(kind, &facts.image_type)) => {
+                let message = format!("there is no {} image of {name} for {arch}", facts.image_type);
+                findings.add([Flaw::new("build.image_requests[0].image_type", message)]);
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
+
+    async fn read_compose(&self, caller: &CallerIdentity, id: Uuid) -> Result<Looked, Rejection> {
+        let builder = self.launches.builder.as_ref().ok_or_else(no_builder)?;
+        match builder.status(caller, id).await {
+            Ok(compose) => Ok(Looked::Found(Box::new(compose))),
+            Err(BuilderError::Unknown) => Ok(Looked::Missing),
+            // The launch itself will wait until the Image Builder answers.
+            Err(error) if error.may_heal() => Ok(Looked::Unknown),
+            Err(error) => Err(builder_trouble(&error).at("image_id")),
+        }
+    }
+}
+
+/// The Image Builder has older names for two of its image types, and lists one of both.
+fn is_same_type(one: &str, other: &str) -> bool {
+    let plain = |kind: &str| match kind {
+        "ami" => "aws".to_owned(),
+        "vhd" => "azure".to_owned(),
+        kind => kind.to_owned(),
+    };
+    plain(one) == plain(other)
+}
+
+/// As many names as a sentence can have.
+fn choices(offered: &[Distribution]) -> Option<String> {
+    const NAMED_MAX: usize = 30;
+    let mut names: Vec<&str> = offered.iter().map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    names.truncate(NAMED_MAX);
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+enum Looked {
+    Found(Box<Compose>),
+    Missing,
+    /// The Image Builder is not answering.
+    Unknown,
+}
+
+/// What the Image Builder said, to whoever waits for its answer.
+pub(crate) fn builder_trouble(error: &BuilderError) -> Rejection {
+    let message = error.to_string();
+    match error {
+        BuilderError::Unknown => Rejection::not_found("such image"),
+        BuilderError::Quota { .. } => Rejection::new(Code::ImageBuilderQuota, message),
+        BuilderError::Throttled { retry_after } => Rejection::unavailable(message).after(*retry_after),
+        BuilderError::Refused { .. } => Rejection::new(Code::ImageBuilderRefused, message),
+        BuilderError::Unreachable { .. } | BuilderError::TimedOut { .. } | BuilderError::Broken { .. } => {
+            Rejection::unavailable(message)
+        }
+    }
+}
+
+pub(crate) fn no_builder() -> Rejection {
+    Rejection::new(Code::NoImageBuilder, "this server is connected to no Image Builder")
+        .at("image_id")
+        .hint("name an image of the cloud")
+}

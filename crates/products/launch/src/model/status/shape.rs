@@ -1,0 +1,87 @@
+//! What decides which steps of the table a launch has.
+
+use cloud::ProviderKind;
+
+use crate::model::params::{ImageChoice, Params};
+use crate::model::profile::Surface;
+use crate::model::record::{LaunchRecord, ShownImage};
+
+/// What decides which steps a launch has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) provider: ProviderKind,
+    image: Kind,
+    pub(crate) is_deferred: bool,
+    on_inventory: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Given,
+    Compose,
+    Build,
+}
+
+impl Params {
+    pub(crate) fn shape(&self) -> Shape {
+        let image = match self.image {
+            ImageChoice::None | ImageChoice::Cloud { .. } => Kind::Given,
+            ImageChoice::Compose { .. } => Kind::Compose,
+            ImageChoice::Build(_) => Kind::Build,
+        };
+        let on_inventory = self.profile.shows_on(Surface::Inventory);
+        Shape { provider: self.provider, image, is_deferred: self.is_deferred(), on_inventory }
+    }
+
+    /// Whether the parameters come later than the request.
+    pub fn is_deferred(&self) -> bool {
+        self.parameters.is_none() && self.provider != ProviderKind::Noop
+    }
+}
+
+impl LaunchRecord {
+    pub(crate) fn shape(&self) -> Shape {
+        let image = match self.image {
+            ShownImage::None | ShownImage::Cloud { .. } => Kind::Given,
+            ShownImage::Compose { .. } => Kind::Compose,
+            ShownImage::Build { .. } => Kind::Build,
+        };
+        let on_inventory = self.profile.shows_on(Surface::Inventory);
+        Shape { provider: self.provider, image, is_deferred: self.is_deferred, on_inventory }
+    }
+}
+
+impl Shape {
+    pub(crate) fn is_noop(self) -> bool {
+        self.provider == ProviderKind::Noop
+    }
+
+    pub(crate) fn launches(self) -> bool {
+        !self.is_noop()
+    }
+
+    pub(crate) fn builds(self) -> bool {
+        self.image == Kind::Build && self.launches()
+    }
+
+    pub(crate) fn has_compose(self) -> bool {
+        self.image != Kind::Given && self.launches()
+    }
+
+    /// A long build is not spent on an account that will not do.
+    pub(crate) fn checks_early(self) -> bool {
+        self.builds() && !self.is_deferred
+    }
+
+    pub(crate) fn waits_for_parameters(self) -> bool {
+        self.is_deferred
+    }
+
+    pub(crate) fn uploads_key(self) -> bool {
+        self.provider.spec().keys.are_uploaded
+    }
+
+    pub(crate) fn registers(self) -> bool {
+        self.on_inventory && self.launches()
+    }
+}

@@ -1,0 +1,56 @@
+//! Asks the account whether it would let us launch, before a long build is spent on it.
+
+use engine::prelude::*;
+
+use super::order;
+use super::reach::reach;
+use super::report::{brisk, stop};
+use crate::model::Launch;
+use crate::model::settings::Launches;
+
+pub(crate) struct CheckPermissions {
+    launches: Arc<Launches>,
+}
+
+const NAME: &str = "check_permissions";
+
+impl CheckPermissions {
+    pub(crate) fn new(launches: &Arc<Launches>) -> CheckPermissions {
+        CheckPermissions { launches: Arc::clone(launches) }
+    }
+}
+
+#[async_trait]
+impl Step<Launch> for CheckPermissions {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "Asking whether the account lets us"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.launches.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.state.has_done(NAME) {
+            return done();
+        }
+        let order = order::without_image(op)?;
+        let asked = async {
+            let reach = reach(&self.launches, op).await?;
+            reach.provider.identity(&reach.place()).await?;
+            reach.provider.rehearse(&reach.place(), &order).await
+        };
+        match asked.await {
+            Ok(()) => done(),
+            Err(error) => Err(stop(op, NAME, error)),
+        }
+    }
+}

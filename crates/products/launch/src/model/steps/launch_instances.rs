@@ -1,0 +1,275 @@
+//! Has the cloud make the instances, once, whatever happens to the answer. Up to here everything is taken back when
+//! something fails; from here on what runs is kept.
+
+use std::collections::BTreeMap;
+
+use cloud::{Category, CloudError, Created, Instance, MARK_TAG, Order};
+use engine::Calls;
+use engine::prelude::*;
+
+use super::order::{self, mark};
+use super::reach::{Reach, parameters, reach};
+use super::report::{healed, later, refuse, settle, stop};
+use super::{surplus, upload_public_key};
+use crate::model::Launch;
+use crate::model::settings::{LaunchSettings, Launches};
+use crate::model::state::{LaunchError, Leftover, Tracked};
+
+pub(crate) struct LaunchInstances {
+    launches: Arc<Launches>,
+}
+
+pub(crate) const NAME: &str = "launch_instances";
+const CALL: &str = "launch_instances.called";
+/// So often a key pair may vanish between its upload and the launch.
+const KEYS_MAX: u32 = 3;
+
+/// How often what is ordered has changed. A token is good for one order only.
+#[derive(Serialize, Deserialize)]
+struct Generation(u32);
+
+impl Fact for Generation {
+    const KEY: &'static str = "launch_instances.generation";
+}
+
+/// The instances that the last look found, by id.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Looked(Vec<String>);
+
+impl Fact for Looked {
+    const KEY: &'static str = "launch_instances.looked";
+}
+
+/// What a look on the way back brought.
+struct Seen {
+    alive: usize,
+    /// An instance that we know was not shown.
+    is_hidden: bool,
+}
+
+impl LaunchInstances {
+    pub(crate) fn new(launches: &Arc<Launches>) -> LaunchInstances {
+        LaunchInstances { launches: Arc::clone(launches) }
+    }
+
+    /// Takes over what an earlier call has made, once that is certain: all that was asked for is there, or the call
+    /// cannot be on its way any longer and two looks have found the same. Not every cloud recognises a call that it has
+    /// carried out before, so a new one is made only when there is nothing to take over.
+    async fn adopt(&self, op: &mut Operation<Launch>, reach: &Reach) -> Result<bool, Halt> {
+        let found = reach.provider.find(&reach.place(), &mark(op)).await;
+        let found = found.map_err(|error| stop(op, NAME, error))?;
+        if found.len() < parameters(op)?.amount as usize {
+            let settings = &self.launches.settings;
+            let mut ids: Vec<String> = found.iter().map(|one| one.id.clone()).collect();
+            ids.sort();
+            let looked = Looked(ids);
+            let is_same = op.recall::<Looked>()?.as_ref() == Some(&looked);
+            op.remember(&looked)?;
+            op.attempt(CALL).settle(settings.settle, |_| settings.instance_poll)?;
+            if found.is_empty() {
+                return Ok(false);
+            }
+            if !is_same {
+                let count = found.len();
+                return Err(Halt::Wait {
+                    after: settings.instance_poll,
+                    reason: format!("{count} instances of an earlier call are there; others may follow"),
+                    key: None,
+                });
+            }
+        }
+        surplus::take_over(op, found)?;
+        Ok(true)
+    }
+
+    async fn create(&self, op: &mut Operation<Launch>, reach: &Reach, order: &Order) -> Outcome {
+        let generation = generation(op)?;
+        let token = op.token(&format!("instances-{generation}"));
+        let place = reach.place();
+        let call = reach.provider.create(&place, order, &token);
+        match op.attempt(CALL).call(call, CloudError::may_have_happened).await? {
+            Ok(Created { reservation, instances }) => {
+                if instances.is_empty() {
+                    let message = "the cloud says that it made nothing";
+                    return Err(stop(op, NAME, CloudError::new(Category::Upstream, "", message)));
+                }
+                op.state.reservation = reservation;
+                track(op, instances);
+                done()
+            }
+            Err(error) => self.failed(op, reach, error).await,
+        }
+    }
+
+    /// What an error means, beyond what it says.
+    async fn failed(&self, op: &mut Operation<Launch>, reach: &Reach, error: CloudError) -> Outcome {
+        match error.category {
+            Category::NotFound if error.code == "InvalidKeyPair.NotFound" && op.state.key.is_some() => {
+                LaunchInstances::upload_again(op, error)
+            }
+            Category::Mismatch if self.adopt(op, reach).await? => done(),
+            _ => Err(stop(op, NAME, error)),
+        }
+    }
+
+    /// Somebody deleted the key pair a moment ago.
+    fn upload_again(op: &mut Operation<Launch>, error: CloudError) -> Outcome {
+        let generation = generation(op)? + 1;
+        if generation > KEYS_MAX {
+            return Err(stop(op, NAME, error));
+        }
+        op.remember(&Generation(generation))?;
+        op.state.key = None;
+        op.state.done.remove(upload_public_key::NAME);
+        wait(Duration::ZERO, "the key pair was deleted and is uploaded again")
+    }
+
+    /// Everything of this launch that the cloud knows, by its mark and by name.
+    async fn look(&self, op: &Operation<Launch>, reach: &Reach) -> Result<Vec<Instance>, CloudError> {
+        let marked = reach.provider.find(&reach.place(), &mark(op)).await?;
+        let mut all: BTreeMap<String, Instance> =
+            marked.into_iter().map(|instance| (instance.id.clone(), instance)).collect();
+        let known = op.state.instances.iter().map(|tracked| &tracked.instance.id);
+        let unseen: Vec<String> = known.filter(|id| !all.contains_key(*id)).cloned().collect();
+        if !unseen.is_empty() {
+            let described = reach.provider.describe(&reach.place(), &unseen).await?;
+            all.extend(described.into_iter().map(|instance| (instance.id.clone(), instance)));
+        }
+        Ok(all.into_values().collect())
+    }
+
+    /// Begins to delete what is there. Answers what it saw.
+    async fn take_back(&self, op: &mut Operation<Launch>) -> Result<Seen, CloudError> {
+        let reach = reach(&self.launches, op).await?;
+        let seen = self.look(op, &reach).await?;
+        let is_shown = |tracked: &Tracked| seen.iter().any(|one| one.id == tracked.instance.id);
+        let is_hidden = op.state.instances.iter().any(|tracked| !is_shown(tracked));
+        let alive: Vec<String> =
+            seen.iter().filter(|one| !one.state.is_gone()).map(|one| one.id.clone()).collect();
+        track(op, seen);
+        if !alive.is_empty() {
+            reach.provider.delete(&reach.place(), &alive).await?;
+        }
+        Ok(Seen { alive: alive.len(), is_hidden })
+    }
+
+    fn leftovers(op: &Operation<Launch>, error: &CloudError) -> Vec<Leftover> {
+        let region = parameters(op).ok().map(|parameters| parameters.region.clone());
+        let alive = op.state.instances.iter().filter(|tracked| !tracked.instance.state.is_gone());
+        let leftover = |id: String, what: &str| Leftover {
+            kind: "instance".into(),
+            id,
+            region: region.clone(),
+            note: format!("{what}: {error}; let the role do that and retry, or do it by hand"),
+        };
+        let known: Vec<Leftover> = alive
+            .map(|tracked| leftover(tracked.instance.id.clone(), "it could not be terminated"))
+            .collect();
+        if !known.is_empty() {
+            return known;
+        }
+        let mark = format!("{MARK_TAG}={}", mark(op));
+        vec![leftover(mark, "there may be instances with this tag, which could not be looked for")]
+    }
+}
+
+fn generation(op: &Operation<Launch>) -> Result<u32, Halt> {
+    Ok(op.recall::<Generation>()?.map_or(0, |Generation(number)| number))
+}
+
+/// Waits until the cloud shows everything that calls have made, where it may have carried out two of them.
+pub(crate) fn until_all_shown(op: &Operation<Launch>, settings: &LaunchSettings) -> Result<(), Halt> {
+    match op.calls(CALL)?.filter(|calls| calls.is_doubled) {
+        Some(calls) => until_shown(op, &calls, settings),
+        None => Ok(()),
+    }
+}
+
+fn until_shown(op: &Operation<Launch>, calls: &Calls, settings: &LaunchSettings) -> Result<(), Halt> {
+    let after = calls.last.plus(settings.settle).since(op.now());
+    if after.is_zero() {
+        return Ok(());
+    }
+    wait(after, "what was made may not be visible yet").map(drop)
+}
+
+/// Takes over what was seen; what did not change keeps the time at which it was seen first.
+pub(crate) fn track(op: &mut Operation<Launch>, seen: Vec<Instance>) {
+    let now = op.now();
+    for instance in seen {
+        match op.state.instances.iter_mut().find(|tracked| tracked.instance.id == instance.id) {
+            Some(tracked) if tracked.instance == instance => {}
+            Some(tracked) => *tracked = Tracked { instance, seen_at: now },
+            None => op.state.instances.push(Tracked { instance, seen_at: now }),
+        }
+    }
+    op.state.instances.sort_by(|a, b| a.instance.id.cmp(&b.instance.id));
+}
+
+#[async_trait]
+impl Step<Launch> for LaunchInstances {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "Launching the instances"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("cloud")
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        let LaunchSettings { retry_first: first, capacity_patience: budget, .. } = self.launches.settings;
+        Some(RetryPolicy { first, max: first * 60, budget })
+    }
+
+    async fn run(&self, op: &mut Operation<Launch>) -> Outcome {
+        if !op.state.instances.is_empty() {
+            return done();
+        }
+        let reservation = order::reservation(&self.launches, op).await;
+        let reservation = reservation.map_err(|error| stop(op, NAME, error))?;
+        let order = order::complete(op, &self.launches.settings, &reservation)?;
+        if order.image.is_none() && order.template.is_none() {
+            let error =
+                LaunchError::new(NAME, "validation", "there is neither an image nor a launch template");
+            return Err(refuse(op, error));
+        }
+        let reach = reach(&self.launches, op).await.map_err(|error| stop(op, NAME, error))?;
+        if op.attempt(CALL).unknown()?.is_some() && self.adopt(op, &reach).await? {
+            op.attempt(CALL).adopt()?;
+            return done();
+        }
+        self.create(op, &reach, &order).await
+    }
+
+    /// Goes on until none is left alive for sure.
+    async fn undo(&self, op: &mut Operation<Launch>) -> Outcome {
+        if op.calls(CALL)?.is_none() {
+            return done();
+        }
+        match self.take_back(op).await {
+            Ok(Seen { alive, is_hidden }) => {
+                healed(op, NAME)?;
+                let settings = &self.launches.settings;
+                if alive > 0 {
+                    return wait(settings.instance_poll, format!("{alive} instances are being terminated"));
+                }
+                settle(op, CALL, settings)?;
+                if is_hidden && let Some(calls) = op.calls(CALL)? {
+                    until_shown(op, &calls, settings)?;
+                }
+            }
+            Err(error) => {
+                let leftovers = LaunchInstances::leftovers(op, &error);
+                return Err(later(op, &self.launches.settings, NAME, &error, leftovers)?);
+            }
+        }
+        op.state.cleared("instance");
+        op.state.instances.clear();
+        op.state.registered = false;
+        done()
+    }
+}

@@ -1,0 +1,28 @@
+//! The only work of a launch that makes nothing: it shows that launches get through.
+
+use engine::prelude::*;
+
+use crate::model::Launch;
+
+pub(crate) const NAME: &str = "test_step";
+
+pub(crate) struct TestStep;
+
+#[async_trait]
+impl Step<Launch> for TestStep {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "Doing nothing"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, _op: &mut Operation<Launch>) -> Outcome {
+        done()
+    }
+}

@@ -1,0 +1,23 @@
+//! The workflows of launches: one folder each, one file per step.
+
+pub mod notice;
+pub mod pubkey_deletion;
+pub mod source_check;
+pub mod termination;
+
+use std::sync::Arc;
+
+use engine::EngineBuilder;
+
+use self::notice::Notices;
+use crate::model::Launches;
+
+#[must_use]
+pub fn register(builder: EngineBuilder, launches: &Arc<Launches>, notices: &Notices) -> EngineBuilder {
+    builder
+        .workflow(crate::model::plan(launches))
+        .workflow(notice::plan(notices))
+        .workflow(pubkey_deletion::plan(launches))
+        .workflow(source_check::plan(launches))
+        .workflow(termination::plan(launches))
+}

@@ -1,0 +1,98 @@
+//! Deletes the key pairs one by one. One that is gone already is no error, so a call whose answer was lost is made again.
+
+use cloud::{self, CloudError, CloudKey};
+use engine::prelude::*;
+
+use super::uploaded::{Place, is_needed, uploaded};
+use super::{DeletePubkey, State};
+use crate::model::accounts::BookError;
+use crate::model::settings::{LaunchSettings, Launches};
+
+pub(crate) struct DeleteKeyPairs {
+    launches: Arc<Launches>,
+}
+
+/// Why a key pair stays where it is.
+enum Stays {
+    /// Trying again may help.
+    ForNow(String),
+    ForGood(String),
+}
+
+impl From<BookError> for Stays {
+    fn from(error: BookError) -> Stays {
+        let why = error.to_string();
+        match Halt::from(error) {
+            Halt::Fail { .. } => Stays::ForGood(why),
+            _ => Stays::ForNow(why),
+        }
+    }
+}
+
+impl From<CloudError> for Stays {
+    fn from(error: CloudError) -> Stays {
+        if error.may_heal() { Stays::ForNow(error.to_string()) } else { Stays::ForGood(error.to_string()) }
+    }
+}
+
+impl DeleteKeyPairs {
+    pub(crate) fn new(launches: &Arc<Launches>) -> DeleteKeyPairs {
+        DeleteKeyPairs { launches: Arc::clone(launches) }
+    }
+
+    async fn delete(&self, op: &Operation<DeletePubkey>, place: &Place, key: &CloudKey) -> Result<(), Stays> {
+        let known = self.launches.providers.get(&place.provider);
+        let provider = known.ok_or_else(|| Stays::ForGood("its cloud is not configured".into()))?;
+        let account = self.launches.accounts.get(&op.params.requester, &place.source).await?;
+        let account = account.ok_or_else(|| Stays::ForGood("its source does not exist any longer".into()))?;
+        let session = op.id.to_string();
+        let there = cloud::Place { account: &account, region: &place.region, session: &session };
+        Ok(provider.delete_key(&there, key).await?)
+    }
+}
+
+fn warning(place: &Place, why: &str) -> String {
+    let Place { source, region, name, .. } = place;
+    format!("key pair {name:?} stays in {region} of source {source}: {why}")
+}
+
+#[async_trait]
+impl Step<DeletePubkey> for DeleteKeyPairs {
+    fn name(&self) -> &'static str {
+        "delete_key_pairs"
+    }
+
+    fn title(&self) -> &'static str {
+        "Deleting key pairs"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("cloud")
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        let LaunchSettings { retry_first: first, undo_patience: budget, .. } = self.launches.settings;
+        Some(RetryPolicy { first, max: first * 30, budget })
+    }
+
+    async fn run(&self, op: &mut Operation<DeletePubkey>) -> Outcome {
+        let store = &*self.launches.store;
+        let all = uploaded(store, &op.params).await.map_err(BookError::from)?;
+        if !all.is_empty() && is_needed(store, &op.params).await.map_err(BookError::from)? {
+            let kept = "its key pairs stay in the clouds: they may still be needed there".to_owned();
+            op.state = State { warnings: vec![kept] };
+            return done();
+        }
+        let (mut warnings, mut again) = (Vec::new(), None);
+        for (place, key) in &all {
+            let why = match self.delete(op, place, key).await {
+                Ok(()) => continue,
+                Err(Stays::ForGood(why)) => why,
+                Err(Stays::ForNow(why)) => again.insert(why).clone(),
+            };
+            warnings.push(warning(place, &why));
+        }
+        op.state = State { warnings };
+        again.map_or_else(done, retry)
+    }
+}

@@ -1,0 +1,44 @@
+//! `pubkey.delete`: deletes the key pairs of a public key that was forgotten, in the cloud accounts to which launches
+//! have uploaded it. What cannot be deleted stays there, and a warning says so.
+
+mod delete_key_pairs;
+mod uploaded;
+
+use engine::prelude::*;
+
+use crate::model::Launches;
+use crate::model::params::Requester;
+
+pub const DELETE_PUBKEY: &str = "pubkey.delete";
+
+pub struct DeletePubkey;
+
+/// The key that was forgotten. Its record is the resource of the operation, and a tombstone already.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    pub requester: Requester,
+    /// The number that clients and launches know it by.
+    pub pubkey_id: i64,
+    pub fingerprint: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// What stays in a cloud, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl Workflow for DeletePubkey {
+    const KIND: &'static str = DELETE_PUBKEY;
+    const ABOUT: &'static str = "Deletes the key pairs of a public key in cloud accounts.";
+    type Params = Params;
+    type State = State;
+    type Input = ();
+}
+
+/// The table of steps and weights.
+pub fn plan(launches: &Arc<Launches>) -> Plan<DeletePubkey> {
+    Plan::new(OnFailure::Leave).step(10, delete_key_pairs::DeleteKeyPairs::new(launches))
+}

@@ -1,0 +1,156 @@
+//! Which runtimes a list shows: the parameters of a request as one query of the store.
+
+use crate::model::{DEPROVISION, Instance, PROVISION, UPDATE};
+use engine::store::ResourceQuery;
+use engine::{Phase, Resource};
+
+use super::unfinished;
+use server::error;
+use server::http::Failure;
+use server::paging::parse_cursor;
+use server::query::{Query, check_text, not_allowed};
+
+/// Beyond this nobody turns pages one by one.
+const PAGE_MAX: u32 = 1_000_000;
+const FAILED: [Phase; 3] = [Phase::Failed, Phase::Undone, Phase::Cancelled];
+const STATES: [&str; 11] = [
+    "succeeded",
+    "failed",
+    "error",
+    "provisioning",
+    "deprovisioning",
+    "deprovisioned",
+    "deprovisionincomplete",
+    "upgrading",
+    "updating",
+    "suspended",
+    "all",
+];
+/// Filters that are labels of the same name.
+const LABELS: [&str; 6] = ["account", "subaccount", "runtime_id", "region", "shoot", "plan"];
+
+/// All runtimes that still exist.
+pub(crate) fn everything() -> ResourceQuery {
+    ResourceQuery { kind: Instance::KIND.to_owned(), ..ResourceQuery::default() }
+}
+
+/// The filters alone, without paging.
+pub(crate) fn filters(query: &mut Query) -> Result<ResourceQuery, Failure> {
+    let mut wanted = everything();
+    for name in LABELS {
+        let values = texts(query, name)?;
+        if !values.is_empty() {
+            wanted.labels.push((name.to_owned(), values));
+        }
+    }
+    wanted.names = texts(query, "instance_id")?.iter().map(|id| Instance::resource(id)).collect();
+    let states = query.all("state");
+    pick(&mut wanted, &states)?;
+    if let Some(expired) = flag(query, "expired")? {
+        wanted.labels.push(("expired".to_owned(), vec![expired.to_string()]));
+    }
+    Ok(wanted)
+}
+
+/// Adds which page is wanted, and answers how long it is.
+pub(crate) fn page(query: &mut Query, wanted: &mut ResourceQuery, size_max: u16) -> Result<usize, Failure> {
+    let page = query.number("page", 1..=PAGE_MAX)?;
+    let size = usize::from(query.number("page_size", 1..=size_max)?.unwrap_or(size_max));
+    wanted.after = query.text("cursor")?.map(|text| parse_cursor(&text)).transpose()?;
+    if page.is_some() && wanted.after.is_some() {
+        return Err(error::parameter("page", "give either a page or a cursor, and not both"));
+    }
+    let before = page.map_or(0, |page| page - 1);
+    wanted.offset = usize::try_from(before).unwrap_or(usize::MAX).saturating_mul(size);
+    // One more than asked for tells whether there is a next page.
+    wanted.limit = size + 1;
+    // The count is the same for all pages that follow, and dear.
+    wanted.counts = wanted.after.is_none();
+    Ok(size)
+}
+
+pub(crate) fn flag(query: &mut Query, name: &'static str) -> Result<Option<bool>, Failure> {
+    let Some(text) = query.text(name)? else { return Ok(None) };
+    text.parse().map(Some).map_err(|_| not_allowed(name, &text, "true or false"))
+}
+
+fn texts(query: &mut Query, name: &'static str) -> Result<Vec<String>, Failure> {
+    let values = query.all(name);
+    values.iter().try_for_each(|value| check_text(name, value))?;
+    Ok(values)
+}
+
+/// What each state means for the newest operation.
+fn pick(wanted: &mut ResourceQuery, states: &[String]) -> Result<(), Failure> {
+    if let Some(wrong) = states.iter().find(|state| !STATES.contains(&state.as_str())) {
+        return Err(not_allowed("state", wrong, &format!("one of {}", STATES.join(", "))));
+    }
+    if states.iter().any(|state| state == "all") {
+        wanted.also_gone = true;
+        return Ok(());
+    }
+    for state in states {
+        let gone = match state.as_str() {
+            "deprovisioned" => Some("complete"),
+            "deprovisionincomplete" => Some("incomplete"),
+            _ => None,
+        };
+        if let Some(gone) = gone {
+            if states.iter().any(|other| other != state) {
+                return Err(error::parameter("state", format!("{state} must be asked for alone")));
+            }
+            wanted.also_gone = true;
+            wanted.labels.push(("gone".to_owned(), vec![gone.to_owned()]));
+        }
+        let lines: &[(&str, Vec<Phase>)] = &match state.as_str() {
+            "succeeded" => {
+                vec![(PROVISION, vec![Phase::Succeeded]), (UPDATE, vec![Phase::Succeeded])]
+            }
+            "failed" => vec![(PROVISION, FAILED.to_vec()), (DEPROVISION, FAILED.to_vec())],
+            "error" => vec![(UPDATE, FAILED.to_vec())],
+            "provisioning" => vec![(PROVISION, unfinished())],
+            "deprovisioning" => vec![(DEPROVISION, unfinished())],
+            "updating" => vec![(UPDATE, unfinished())],
+            // There is no such workflow, and so there is no such runtime.
+            "upgrading" => vec![("runtime.upgrade", unfinished())],
+            // Of those that still exist, the ones that were taken down are suspended.
+            _ => vec![(DEPROVISION, vec![Phase::Succeeded])],
+        };
+        wanted.states.extend(lines.iter().map(|(name, phases)| ((*name).to_owned(), phases.clone())));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picked(states: &[&str]) -> Result<ResourceQuery, Failure> {
+        let mut wanted = ResourceQuery::default();
+        let states: Vec<String> = states.iter().map(|state| (*state).to_owned()).collect();
+        pick(&mut wanted, &states).map(|()| wanted)
+    }
+
+    #[test]
+    fn every_state_is_a_query_and_no_two_are_the_same() {
+        let mut seen = Vec::new();
+        for state in STATES {
+            let wanted = picked(&[state]).unwrap();
+            let is_gone = ["deprovisioned", "deprovisionincomplete", "all"].contains(&state);
+            assert_eq!(wanted.also_gone, is_gone, "{state}");
+            let shape = format!("{wanted:?}");
+            assert!(!seen.contains(&shape), "{state}");
+            seen.push(shape);
+        }
+        assert_eq!(picked(&["provisioning", "updating"]).unwrap().states.len(), 2);
+        assert!(picked(&["provisioning", "all"]).unwrap().states.is_empty());
+    }
+
+    #[test]
+    fn what_no_query_can_say_is_refused_with_what_can() {
+        let unknown = picked(&["ready"]).unwrap_err().into_error(error::fault).detail.clone();
+        assert!(unknown.contains("succeeded, failed, error"), "{unknown}");
+        assert!(picked(&["deprovisioned", "failed"]).is_err());
+        assert!(picked(&["deprovisioned", "deprovisioned"]).is_ok());
+    }
+}

@@ -1,0 +1,116 @@
+//! `POST /runtimes/{id}/force-delete`
+
+use crate::model::DEPROVISION;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::store::{self, Expect};
+use engine::{Alongside, Command, OperationId, Resource, Verb};
+use serde_json::{Value, json};
+use tracing::warn;
+
+use super::Shared;
+use super::{Found, TRIES, accepted, check_reason, find_alive, unfinished};
+use crate::api::types;
+use server::AppState;
+use server::audit::about;
+use server::error;
+use server::http::Failure;
+use server::http::body::JsonBody;
+use server::principal::Principal;
+use server::query::Name;
+use server::wire;
+
+/// Nobody queues more than a few operations on one resource.
+const UNFINISHED_MAX: usize = 20;
+
+/// Forgets a runtime, whatever is left of it in the world.
+///
+/// Work that is under way is cancelled first. For what can be removed in no other way: whatever still exists
+/// must be found and removed by hand.
+#[utoipa::path(
+    post, path = "/runtimes/{id}/force-delete", tag = "runtimes", operation_id = "force_delete_runtime",
+    params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
+    request_body = types::Reason,
+    responses(
+        (status = ACCEPTED, body = types::Started, description = "The operation that forgets it."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "Too many change it at once: `resource-changed`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "This release cannot deprovision: `unknown-workflow`."),
+    )
+)]
+pub(crate) async fn force_delete_runtime(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Name(id): Name,
+    JsonBody(reason): JsonBody<types::Reason>,
+) -> Result<impl IntoResponse, Failure> {
+    check_reason(&reason)?;
+    for _ in 0..TRIES {
+        let found = find_alive(&app, &id).await?;
+        if let Some(operation) = force(&app, &found, &caller.name, &reason.reason).await? {
+            let target = format!("{}: {}", found.instance.instance_id, reason.reason);
+            let started = types::Started { operation: operation.0 };
+            return Ok((StatusCode::ACCEPTED, about(&target), Json(started)));
+        }
+    }
+    Err(error::submit(engine::SubmitError::Changed))
+}
+
+async fn force(
+    app: &AppState,
+    found: &Found,
+    by: &str,
+    reason: &str,
+) -> Result<Option<OperationId>, Failure> {
+    let running = found.running();
+    if let Some(operation) = running.filter(|_| found.row.workflow.as_deref() == Some(DEPROVISION))
+        && is_forced(app, operation).await?
+    {
+        return Ok(Some(operation));
+    }
+    let before = store::Query {
+        resource: Some(found.row.name.clone()),
+        phases: unfinished(),
+        limit: UNFINISHED_MAX,
+        ..store::Query::default()
+    };
+    let before = app.engine.list(&before).await?;
+    let mut instance = found.instance.clone();
+    instance.suspended = false;
+    let portrait = instance.portrait().map_err(|_| Failure::internal())?;
+    let command = Command {
+        workflow: DEPROVISION.to_owned(),
+        tenant: found.row.tenant.clone(),
+        resource: Some(found.row.name.clone()),
+        params: json!({"instance_id": instance.instance_id, "temporary": false, "force": true}),
+        by: by.to_owned(),
+        idempotency_key: None,
+        queue: true,
+    };
+    let along = Alongside {
+        subject: Some((Expect::Version(found.row.version), Some(portrait))),
+        supersedes: running.map(|operation| (operation, reason.to_owned())),
+        ..Alongside::default()
+    };
+    let operation = accepted(app.engine.accept(command, along).await)?;
+    if operation.is_some() {
+        // The newest one is cancelled in the same commit; what others wait for goes too.
+        for other in before.iter().map(|summary| summary.id).filter(|id| Some(*id) != running) {
+            if let Err(error) = app.engine.ask(other, Verb::Cancel, by, reason).await {
+                warn!(operation.id = %other, %error, "an operation before a forced deletion is not cancelled");
+            }
+        }
+    }
+    Ok(operation)
+}
+
+async fn is_forced(app: &AppState, operation: OperationId) -> Result<bool, Failure> {
+    let Some(inspection) = app.engine.inspect(operation).await? else { return Ok(false) };
+    let params: Value = serde_json::from_str(&inspection.shown.params).unwrap_or_default();
+    Ok(params["force"] == true)
+}

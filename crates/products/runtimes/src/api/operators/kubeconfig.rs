@@ -1,0 +1,80 @@
+//! `GET /kubeconfig/{id}`
+
+use crate::model::Status;
+use api::Code;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::response::IntoResponse;
+use engine::AuditRow;
+use engine::secret::{ExposeSecret, SecretError};
+use tracing::error;
+
+use super::Shared;
+use super::find_alive;
+use server::RequestId;
+use server::audit;
+use server::http::Failure;
+use server::principal::Principal;
+use server::query::{Name, Query};
+
+const HEADERS: [(axum::http::HeaderName, &str); 2] =
+    [(CONTENT_TYPE, "application/x-yaml"), (CONTENT_DISPOSITION, "attachment; filename=\"kubeconfig.yaml\"")];
+
+/// How to reach the cluster of a runtime, as an administrator of it.
+///
+/// It is a secret, so that the audit log says who got it.
+#[utoipa::path(
+    get, path = "/kubeconfig/{id}", tag = "runtimes", operation_id = "get_kubeconfig",
+    params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
+    responses(
+        (status = OK, body = String, content_type = "application/x-yaml", description = "The file."),
+        (status = NOT_FOUND, body = server::wire::Problem, content_type = "application/problem+json",
+         description = "There is none, or not yet: `runtime-not-found` or `kubeconfig-not-found`."),
+    )
+)]
+pub(crate) async fn get_kubeconfig(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Extension(request): Extension<RequestId>,
+    Name(id): Name,
+    query: Query,
+) -> Result<impl IntoResponse, Failure> {
+    query.finish()?;
+    let found = find_alive(&app, &id).await?;
+    let sealed = found.instance.kubeconfig.as_ref().filter(|_| is_there(found.status()));
+    let missing = || {
+        let detail = "this runtime has no kubeconfig now; it has one once it is provisioned";
+        Failure::new(Code::KubeconfigNotFound, detail)
+    };
+    let sealed = sealed.ok_or_else(missing)?;
+    let opened = app.engine.sealer(&found.row.tenant, &found.row.name).open(sealed);
+    let kubeconfig = opened.map_err(|error| not_opened(&error))?;
+    let row = AuditRow {
+        at: app.engine.now(),
+        who: caller.name,
+        action: "runtime.kubeconfig".to_owned(),
+        target: found.instance.instance_id,
+        result: "200".to_owned(),
+        request: request.0,
+    };
+    audit::write(&app, row).await;
+    Ok((HEADERS, kubeconfig.expose_secret().to_owned()))
+}
+
+fn is_there(status: Status) -> bool {
+    !matches!(
+        status,
+        Status::Provisioning
+            | Status::ProvisionFailed
+            | Status::Suspended
+            | Status::Resuming
+            | Status::ResumeFailed
+            | Status::Gone
+    )
+}
+
+fn not_opened(error: &SecretError) -> Failure {
+    error!(%error, "a kubeconfig cannot be opened");
+    Failure::internal()
+}

@@ -1,0 +1,122 @@
+//! `POST /runtimes/{id}/repair`
+
+use crate::model::{DEPROVISION, PROVISION, Status};
+use api::Code;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::store::Expect;
+use engine::{Alongside, Command, OperationId};
+use serde_json::{Value, json};
+
+use super::Shared;
+use super::{Found, TRIES, accepted, check_reason, find_alive};
+use crate::api::types;
+use server::AppState;
+use server::audit::about;
+use server::error;
+use server::http::Failure;
+use server::http::body::JsonBody;
+use server::principal::Principal;
+use server::query::Name;
+use server::wire;
+
+/// Starts again what has failed: to provision, resume, suspend or deprovision.
+#[utoipa::path(
+    post, path = "/runtimes/{id}/repair", tag = "runtimes", operation_id = "repair_runtime",
+    params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
+    request_body = types::Reason,
+    responses(
+        (status = ACCEPTED, body = types::Started, description = "The new operation."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `runtime-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "`nothing-to-repair`, `resource-busy` or `resource-changed`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "This release has no such workflow: `unknown-workflow`."),
+    )
+)]
+pub(crate) async fn repair_runtime(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Name(id): Name,
+    JsonBody(reason): JsonBody<types::Reason>,
+) -> Result<impl IntoResponse, Failure> {
+    check_reason(&reason)?;
+    for _ in 0..TRIES {
+        let found = find_alive(&app, &id).await?;
+        if let Some(operation) = repair(&app, &found, &caller.name).await? {
+            let target = format!("{}: {}", found.instance.instance_id, reason.reason);
+            let started = types::Started { operation: operation.0 };
+            return Ok((StatusCode::ACCEPTED, about(&target), Json(started)));
+        }
+    }
+    Err(error::submit(engine::SubmitError::Changed))
+}
+
+async fn repair(app: &AppState, found: &Found, by: &str) -> Result<Option<OperationId>, Failure> {
+    let Found { row, instance } = found;
+    if let Some(operation) = found.running() {
+        return Err(error::busy(operation));
+    }
+    let missing = missing(found.status(), instance.expired_at.is_some());
+    let (workflow, temporary) = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
+    let mut params = json!({"instance_id": instance.instance_id});
+    if let Some(temporary) = temporary {
+        params["temporary"] = Value::Bool(temporary);
+    }
+    let command = Command {
+        workflow: workflow.to_owned(),
+        tenant: row.tenant.clone(),
+        resource: Some(row.name.clone()),
+        params,
+        by: by.to_owned(),
+        idempotency_key: None,
+        queue: false,
+    };
+    let subject = Some((Expect::Version(row.version), None));
+    accepted(app.engine.accept(command, Alongside { subject, ..Alongside::default() }).await)
+}
+
+/// The workflow to start again; one that takes down is told whether the instance stays.
+fn missing(status: Status, has_expired: bool) -> Result<(&'static str, Option<bool>), &'static str> {
+    match status {
+        Status::ProvisionFailed | Status::ResumeFailed if has_expired => {
+            Err("the time of its plan is over, and it does not come back; delete it")
+        }
+        Status::ProvisionFailed | Status::ResumeFailed => Ok((PROVISION, None)),
+        Status::DeprovisionFailed => Ok((DEPROVISION, Some(false))),
+        Status::SuspendFailed => Ok((DEPROVISION, Some(true))),
+        Status::UpdateFailed => {
+            Err("its last update failed and it works as before; the platform can send the update again")
+        }
+        _ => Err("nothing about it has failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_failed_is_started_again_and_nothing_else() {
+        for (status, expect, expired) in [
+            (Status::ProvisionFailed, "runtime.provision None", "time of its plan"),
+            (Status::ResumeFailed, "runtime.provision None", "time of its plan"),
+            (Status::DeprovisionFailed, "runtime.deprovision Some(false)", "runtime.deprovision Some(false)"),
+            (Status::SuspendFailed, "runtime.deprovision Some(true)", "runtime.deprovision Some(true)"),
+            (Status::UpdateFailed, "send the update again", "send the update again"),
+            (Status::Ready, "nothing", "nothing"),
+            (Status::Suspended, "nothing", "nothing"),
+        ] {
+            for (has_expired, expect) in [(false, expect), (true, expired)] {
+                let said = match missing(status, has_expired) {
+                    Ok((workflow, temporary)) => format!("{workflow} {temporary:?}"),
+                    Err(why) => why.to_owned(),
+                };
+                assert!(said.contains(expect), "{status:?} {has_expired}: {said}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What is due without anybody asking: plans and credentials whose time is over.
+
+use std::time::Duration;
+
+use crate::model::{Binding, Instance, UNBIND};
+use engine::due::{self, Backoff, Handled};
+use engine::store::{Expect, ResourceRow, StoreError};
+use engine::{Alongside, Command, Engine, Resource, SubmitError, Timestamp};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::Found;
+use super::expire::expire;
+
+/// For the journal.
+const BY: &str = "expiry";
+/// Credentials that could not be taken back are left alone for this long.
+const TRY_AGAIN: Duration = Duration::from_mins(15);
+
+/// What one sweep did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Instances whose time is over since now.
+    pub expired: usize,
+    /// Bindings whose credentials are taken back since now.
+    pub unbound: usize,
+    /// What is due but could not be done yet, because an operation has it or another node was faster.
+    pub left: usize,
+}
+
+/// What failed, of each kind.
+#[derive(Debug, Default)]
+pub struct Failures {
+    instances: Backoff,
+    bindings: Backoff,
+}
+
+/// Does what is due by `now`, a bounded part of it. Any number of nodes may do so at once.
+pub async fn sweep(engine: &Engine, now: Timestamp, failures: &mut Failures) -> Result<Swept, StoreError> {
+    let over = |row, instance| async move {
+        expire(engine, &Found { row, instance }, BY).await.map(|_| Handled::Done)
+    };
+    let expired = due::sweep(engine, now, &mut failures.instances, over).await?;
+    let unbind = |row, binding| unbind(engine, row, binding, now);
+    let unbound = due::sweep(engine, now, &mut failures.bindings, unbind).await?;
+    Ok(Swept { expired: expired.handled, unbound: unbound.handled, left: expired.left + unbound.left })
+}
+
+/// Sweeps again and again until the process stops.
+pub async fn keep_sweeping(engine: Engine, every: Duration, closing: CancellationToken) {
+    let mut failures = Failures::default();
+    loop {
+        match sweep(&engine, engine.now(), &mut failures).await {
+            Ok(Swept { expired: 0, unbound: 0, .. }) => {}
+            Ok(Swept { expired, unbound, left }) => info!(expired, unbound, left, "swept what was due"),
+            Err(error) => warn!(%error, "cannot look for what is due; trying again later"),
+        }
+        tokio::select! {
+            () = closing.cancelled() => return,
+            () = tokio::time::sleep(every) => {}
+        }
+    }
+}
+
+async fn unbind(
+    engine: &Engine,
+    row: ResourceRow,
+    mut binding: Binding,
+    now: Timestamp,
+) -> Result<Handled, SubmitError> {
+    if row.phase.is_some_and(|phase| !phase.is_final()) {
+        return Ok(Handled::Left);
+    }
+    let has_failed = row.workflow.as_deref() == Some(UNBIND);
+    if has_failed && now.since(row.updated_at) < TRY_AGAIN {
+        return Ok(Handled::Left);
+    }
+    let instance = engine.resource(&Instance::resource(&binding.instance_id)).await?;
+    let instance: Option<Instance> = instance.as_ref().map(read).transpose()?;
+    let instance = instance.filter(|instance| instance.gone_at.is_none());
+    let Some((instance, runtime)) = instance.and_then(|found| found.runtime_id.clone().map(|id| (found, id)))
+    else {
+        // The credentials went with the cluster that they were for.
+        binding.gone_at = Some(now);
+        let portrait = binding.portrait().map_err(SubmitError::Invalid)?;
+        let expect = Expect::Version(row.version);
+        let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
+        return Ok(if is_saved { Handled::Done } else { Handled::Left });
+    };
+    let params = json!({
+        "instance_id": binding.instance_id,
+        "binding_id": binding.binding_id,
+        "runtime_id": runtime,
+        "account": instance.account,
+        "subaccount": instance.subaccount,
+    });
+    let command = Command {
+        workflow: UNBIND.to_owned(),
+        tenant: row.tenant,
+        resource: Some(row.name),
+        params,
+        by: BY.to_owned(),
+        idempotency_key: None,
+        queue: false,
+    };
+    let subject = Some((Expect::Version(row.version), None));
+    let along = Alongside { subject, ..Alongside::default() };
+    engine.accept(command, along).await.map(|_| Handled::Begun)
+}
+
+fn read<R: Resource>(row: &ResourceRow) -> Result<R, SubmitError> {
+    let unreadable = |error| SubmitError::Invalid(format!("its record cannot be read: {error}"));
+    serde_json::from_str(&row.record).map_err(unreadable)
+}

@@ -1,0 +1,261 @@
+//! `PUT /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
+//!
+//! Credentials can be had at once or later. A call that wants them at once and does not get them is answered with
+//! 422 when making them failed, which leaves nothing behind, and with 503 when it takes too long: then the platform
+//! cleans up.
+
+use crate::model::catalog::Purpose;
+use crate::model::{BIND, Binding, Instance, Status, seal_json};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use engine::store::Expect;
+use engine::{Alongside, OperationId, Phase};
+use serde_json::{Map, Value, json};
+use tracing::warn;
+
+use super::body::Body;
+use super::decide::{Call, Decision, decide};
+use super::error;
+use super::identity::WantedBinding;
+use super::place::{Hints, Place};
+use super::standing::{Known, broken, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, under_way};
+use super::wire::BindBody;
+use super::{Broker, Desk, checks, wire};
+use server::http::Failure;
+use server::principal::Principal;
+
+const SECONDS_DEFAULT: u64 = 600;
+
+/// What a platform wants, read and checked.
+struct Asked<'a> {
+    place: &'a Place,
+    caller: &'a Principal,
+    service: String,
+    plan: String,
+    parameters: Map<String, Value>,
+    digest: String,
+}
+
+impl Asked<'_> {
+    fn name(&self) -> String {
+        Binding::resource(&self.place.instance, &self.place.binding)
+    }
+}
+
+/// What is there now, in one of its two forms.
+enum Found {
+    /// This operation makes it; `true` when it was begun for this call.
+    Making(OperationId, bool),
+    Made(Box<Known<Binding>>),
+}
+
+/// Asks for credentials.
+///
+/// With `accepts_incomplete=true` they are made in the background, and without it before the answer. With
+/// `predecessor_binding_id` they replace others, and what is left out is taken from those.
+#[utoipa::path(
+    put, path = "/v2/service_instances/{instance_id}/service_bindings/{binding_id}", tag = "bindings",
+    operation_id = "bind", request_body = wire::BindBody,
+    responses(
+        (status = OK, body = wire::Binding, description = "It exists, as it was asked for."),
+        (status = CREATED, body = wire::Binding, description = "It is made."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being made."),
+        (status = NOT_FOUND, body = wire::Error, description = "There is no such instance, or no predecessor."),
+        (status = CONFLICT, body = wire::Error, description = "The id belongs to something else."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`ConcurrencyError`, `BindingNotSupported`, or it cannot be made."),
+    )
+)]
+pub(crate) async fn bind(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Principal>,
+    Body(body): Body<BindBody>,
+) -> Result<Response, Failure> {
+    let asked = Asked::read(&broker, &place, &caller, body).await?;
+    let plan = broker.plan(&asked.service, &asked.plan)?;
+    checks::schema(plan, Purpose::Bind, &asked.parameters)?;
+    let later = hints.accepts_incomplete && !broker.settings().compat_keb;
+    for _ in 0..ATTEMPTS_MAX {
+        match attempt(&broker, &asked).await? {
+            None => {}
+            Some(Found::Made(known)) => return Ok(Json(broker.credentials(&known)?).into_response()),
+            Some(Found::Making(id, _)) if later => {
+                let operation = Some(id.to_string());
+                return Ok(under_way(wire::Accepted { operation, ..wire::Accepted::default() }));
+            }
+            Some(Found::Making(id, is_ours)) => return at_once(&broker, &asked, id, is_ours).await,
+        }
+    }
+    Err(error::busy())
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, asked: &Asked<'_>) -> Result<Option<Found>, Failure> {
+    let Place { instance, binding, .. } = asked.place;
+    let owner = broker.instance(asked.caller, instance).await?;
+    let allowed = decide(owner.as_ref().map(|owner| owner.status), Call::Bind);
+    let Some(owner) = owner.filter(|_| allowed != Decision::NotFound) else {
+        return Err(Decision::NotFound.refusal("service instance"));
+    };
+    let Some(known) = broker.binding(asked.caller, instance, binding).await? else {
+        return make(broker, asked, &owner, allowed).await;
+    };
+    let is_same = known.record.digest == asked.digest;
+    let call = if is_same { Call::PutSame } else { Call::PutDifferent };
+    match decide(Some(known.status), call) {
+        Decision::AsBefore if !broker.has_expired(&known.row) => Ok(Some(Found::Made(Box::new(known)))),
+        Decision::AsBefore => Err(Decision::UsedUp.refusal("service binding")),
+        Decision::SameOperation => {
+            let running = known.row.operation.ok_or_else(|| broken("a binding is made by no operation"))?;
+            Ok(Some(Found::Making(running, false)))
+        }
+        other => Err(other.refusal("service binding")),
+    }
+}
+
+async fn make(
+    broker: &Broker,
+    asked: &Asked<'_>,
+    owner: &Known<Instance>,
+    allowed: Decision,
+) -> Result<Option<Found>, Failure> {
+    let instance = &owner.record;
+    if (&instance.service_id, &instance.plan_id) != (&asked.service, &asked.plan) {
+        return Err(error::bad("plan_id: is not the plan of the service instance"));
+    }
+    let plan = broker.plan(&asked.service, &asked.plan)?;
+    if !plan.bindable {
+        return Err(error::not_bindable());
+    }
+    if allowed != Decision::Start {
+        return Err(allowed.refusal("service instance"));
+    }
+    let Some(runtime) = &instance.runtime_id else {
+        return Err(error::unprocessable("this service instance has no cluster to bind to"));
+    };
+    broker.has_room(plan, instance).await?;
+    let name = asked.name();
+    let (tenant, place) = (&owner.row.tenant, asked.place);
+    let parameters = seal_json(&asked.parameters, &broker.app.engine.sealer(tenant, &name));
+    let mut binding = Binding::new(&place.instance, &place.binding, &asked.service, &asked.plan, parameters);
+    binding.digest.clone_from(&asked.digest);
+    binding.platform.clone_from(&instance.platform);
+    binding.runtime_id = Some(runtime.clone());
+    let seconds = asked.parameters.get("expiration_seconds").and_then(Value::as_u64);
+    let order = Order {
+        workflow: BIND,
+        tenant,
+        resource: name,
+        params: json!({
+            "instance_id": place.instance, "binding_id": place.binding, "runtime_id": runtime,
+            "account": instance.account, "subaccount": instance.subaccount,
+            "expiration_seconds": seconds.unwrap_or(SECONDS_DEFAULT),
+        }),
+        by: &asked.caller.name,
+        along: Alongside {
+            subject: Some((Expect::Absent, Some(portrait(&binding)?))),
+            // A request that deletes the instance at the same moment, or binds to it, has to look again.
+            beside: Some((owner.row.name.clone(), owner.expect(), None)),
+            supersedes: None,
+        },
+    };
+    Ok(broker.accept(order).await?.map(|id| Found::Making(id, true)))
+}
+
+async fn at_once(
+    broker: &Broker,
+    asked: &Asked<'_>,
+    operation: OperationId,
+    is_ours: bool,
+) -> Result<Response, Failure> {
+    broker.wait_for(&asked.name(), operation).await?;
+    let known = broker.binding(asked.caller, &asked.place.instance, &asked.place.binding).await?;
+    let Some(known) = known else { return Err(broken("a binding has disappeared")) };
+    match known.status {
+        Status::Ready => {
+            let status = if is_ours { StatusCode::CREATED } else { StatusCode::OK };
+            Ok((status, Json(broker.credentials(&known)?)).into_response())
+        }
+        Status::ProvisionFailed => Err(failed(broker, known).await?),
+        // Somebody took it back while it was made.
+        _ => Err(error::busy()),
+    }
+}
+
+/// What was made has been taken back, so the record can go too: nobody would ever ask for that.
+async fn failed(broker: &Broker, known: Known<Binding>) -> Result<Failure, Failure> {
+    let progress = broker.newest(&known.row).await?;
+    let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
+    let expect = known.expect();
+    let Known { row, record, .. } = known;
+    if matches!(row.phase, Some(Phase::Undone | Phase::Cancelled)) {
+        let gone = Binding { gone_at: Some(broker.app.engine.now()), ..record };
+        let portrait = Some(portrait(&gone)?);
+        if let Err(error) = broker.app.engine.write_resource(&row.name, &row.tenant, expect, portrait).await {
+            warn!(%error, "a failed binding was not marked as gone");
+        }
+    }
+    Ok(error::unprocessable(format!("the credentials could not be made: {cause}")))
+}
+
+impl<'a> Asked<'a> {
+    async fn read(
+        broker: &Broker,
+        place: &'a Place,
+        caller: &'a Principal,
+        body: BindBody,
+    ) -> Result<Asked<'a>, Failure> {
+        let BindBody { service_id, plan_id, predecessor_binding_id: predecessor, bind_resource, .. } = &body;
+        for (name, given) in [("service_id", service_id), ("plan_id", plan_id)] {
+            if given.is_none() && predecessor.is_none() {
+                return Err(error::bad(format!("{name}: is missing")));
+            }
+        }
+        let context = body.context.clone().unwrap_or_default();
+        let before = match predecessor {
+            Some(id) => Some(broker.predecessor(caller, &place.instance, id).await?),
+            None => None,
+        };
+        let or_before = |given: &Option<String>, of: fn(&Binding) -> &str| {
+            given.as_deref().or(before.as_ref().map(|(record, _)| of(record))).unwrap_or_default().to_owned()
+        };
+        let service = or_before(service_id, |binding| &binding.service_id);
+        let plan = or_before(plan_id, |binding| &binding.plan_id);
+        let parameters =
+            body.parameters.clone().or(before.as_ref().map(|(_, parameters)| parameters.clone()));
+        let parameters = parameters.unwrap_or_default();
+        let wanted = WantedBinding {
+            ids: (&place.instance, &place.binding),
+            service: &service,
+            plan: &plan,
+            context: &context,
+            parameters: &parameters,
+            bind_resource: bind_resource.as_ref(),
+            predecessor: predecessor.as_deref(),
+        };
+        let digest = wanted.digest();
+        Ok(Asked { place, caller, service, plan, parameters, digest })
+    }
+}
+
+impl Broker {
+    /// The binding that is to be replaced, and its parameters.
+    async fn predecessor(
+        &self,
+        caller: &Principal,
+        instance: &str,
+        id: &str,
+    ) -> Result<(Binding, Map<String, Value>), Failure> {
+        let known = self.binding(caller, instance, id).await?;
+        let Some(known) = known.filter(|known| known.status == Status::Ready) else {
+            return Err(error::not_found("predecessor_binding_id: there is no such service binding"));
+        };
+        let parameters = self.parameters(&known)?;
+        Ok((known.record, parameters))
+    }
+}

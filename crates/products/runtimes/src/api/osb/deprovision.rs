@@ -1,0 +1,104 @@
+//! `DELETE /v2/service_instances/{instance_id}`
+
+use crate::model::{DEPROVISION, Instance};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use engine::Alongside;
+use serde_json::json;
+
+use super::decide::{Call, Decision, decide};
+use super::error;
+use super::place::{Hints, Place};
+use super::standing::{Known, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
+use super::{Broker, Desk, wire};
+use server::http::Failure;
+use server::principal::Principal;
+
+/// Has an instance deleted.
+///
+/// One that is still being made is not made to its end. One with live bindings is not deleted.
+#[utoipa::path(
+    delete, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "deprovision",
+    responses(
+        (status = OK, body = wire::Empty, description = "It does not exist."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being deleted."),
+        (status = GONE, body = wire::Error, description = "There is none."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`AsyncRequired`, `ConcurrencyError`, or there are live bindings."),
+    )
+)]
+pub(crate) async fn deprovision(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Principal>,
+) -> Result<Response, Failure> {
+    let (service, plan) = hints.service_and_plan()?;
+    if let Err(refusal) = broker.plan(service, plan) {
+        // An instance may outlive its plan.
+        let known = broker.instance(&caller, &place.instance).await?;
+        let is_of = |record: &Instance| record.service_id == service && record.plan_id == plan;
+        known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
+    }
+    broker.can_wait(&hints)?;
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(answer) = attempt(&broker, &place.instance, &caller).await? {
+            return Ok(answer);
+        }
+    }
+    Err(error::busy())
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, id: &str, caller: &Principal) -> Result<Option<Response>, Failure> {
+    let Some(known) = broker.instance(caller, id).await? else {
+        return if broker.settings().compat_keb { Ok(Some(done())) } else { Err(gone()) };
+    };
+    match decide(Some(known.status), Call::Delete) {
+        Decision::Start => {
+            broker.has_no_bindings(&known.record).await?;
+            remove(broker, known, None, &caller.name).await
+        }
+        Decision::Supersede => {
+            let reason = "the platform deleted the instance while it was being made";
+            let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
+            remove(broker, known, running, &caller.name).await
+        }
+        Decision::SameOperation => Ok(Some(in_progress(known.operation()))),
+        Decision::Gone if broker.settings().compat_keb => {
+            Ok(Some(known.operation().map_or_else(done, |operation| in_progress(Some(operation)))))
+        }
+        other => Err(other.refusal("service instance")),
+    }
+}
+
+fn gone() -> Failure {
+    Decision::Gone.refusal("service instance")
+}
+
+fn in_progress(operation: Option<String>) -> Response {
+    under_way(wire::Accepted { operation, ..wire::Accepted::default() })
+}
+
+async fn remove(
+    broker: &Broker,
+    known: Known<Instance>,
+    supersedes: Option<(engine::OperationId, String)>,
+    by: &str,
+) -> Result<Option<Response>, Failure> {
+    let expect = known.expect();
+    let Known { row, mut record, .. } = known;
+    // A suspended instance that is deleted is suspended no longer: this is for good.
+    let portrait = if std::mem::take(&mut record.suspended) { Some(portrait(&record)?) } else { None };
+    let order = Order {
+        workflow: DEPROVISION,
+        tenant: &row.tenant,
+        resource: row.name.clone(),
+        params: json!({"instance_id": record.instance_id, "temporary": false}),
+        by,
+        along: Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() },
+    };
+    Ok(broker.accept(order).await?.map(|id| in_progress(Some(id.to_string()))))
+}

@@ -1,0 +1,198 @@
+//! `PUT /v2/service_instances/{instance_id}`
+
+use crate::model::catalog::{Plan, Purpose};
+use crate::model::{Instance, PROVISION, seal_json};
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use engine::Alongside;
+use engine::store::Expect;
+use serde_json::{Map, Value, json};
+
+use super::body::{Body, context_text};
+use super::decide::{Call, Decision, decide};
+use super::error;
+use super::headers::Origin;
+use super::identity::Wanted;
+use super::place::{Hints, Place};
+use super::standing::{Known, broken, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, under_way};
+use super::wire::ProvisionBody;
+use super::{Broker, Desk, checks, place, wire};
+use server::http::Failure;
+use server::principal::Principal;
+
+const USER_CHARS_MAX: usize = 255;
+
+/// What a platform wants, read and checked.
+struct Asked<'a> {
+    place: &'a Place,
+    caller: &'a Principal,
+    plan: &'a Plan,
+    body: ProvisionBody,
+    account: String,
+    subaccount: String,
+    user: String,
+    context: Map<String, Value>,
+    parameters: Map<String, Value>,
+}
+
+/// Asks for an instance.
+///
+/// The same request again changes nothing and is answered with the same operation.
+#[utoipa::path(
+    put, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "provision",
+    request_body = wire::ProvisionBody,
+    responses(
+        (status = OK, body = wire::Accepted, description = "It exists, as it was asked for."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being made."),
+        (status = CONFLICT, body = wire::Error, description = "The id belongs to something else."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`AsyncRequired`, `MaintenanceInfoConflict` or `ConcurrencyError`."),
+    )
+)]
+pub(crate) async fn provision(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Principal>,
+    Extension(origin): Extension<Origin>,
+    Body(body): Body<ProvisionBody>,
+) -> Result<Response, Failure> {
+    let asked = Asked::read(&broker, &place, &caller, &origin, body)?;
+    broker.can_wait(&hints)?;
+    checks::maintenance(asked.plan, asked.body.maintenance_info.as_ref())?;
+    checks::schema(asked.plan, Purpose::Create, &asked.parameters)?;
+    let read = checks::meaning(asked.plan, &asked.parameters)?;
+    let region = asked.plan.region(read.region.as_deref(), place.region.as_deref());
+    place::check("parameters.region", &region)?;
+    let name = Instance::resource(&place.instance);
+    let sealer = broker.app.engine.sealer(&asked.account, &name);
+    let (parameters, context) = (seal_json(&asked.parameters, &sealer), seal_json(&asked.context, &sealer));
+    let instance = Instance {
+        plan: asked.plan.name.clone(),
+        provider: asked.plan.provider.as_str().to_owned(),
+        region,
+        platform_region: place.region.clone(),
+        platform: caller.platform.clone(),
+        account: asked.account.clone(),
+        subaccount: asked.subaccount.clone(),
+        user: asked.user.clone(),
+        digest: asked.digest(),
+        maintenance_version: asked.plan.maintenance.as_ref().map(|maintenance| maintenance.version.clone()),
+        ..Instance::new(&place.instance, &asked.body.service_id, &asked.body.plan_id, parameters, context)
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(answer) = attempt(&broker, &asked, &instance).await? {
+            return Ok(answer);
+        }
+    }
+    Err(error::busy())
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
+    let known = broker.instance_of_any_platform(&asked.place.instance).await?;
+    if known.as_ref().is_some_and(|known| !asked.caller.is_of_platform(&known.record.platform)) {
+        return Err(Decision::Conflict.refusal("service instance"));
+    }
+    let is_same = known.as_ref().is_some_and(|known| known.record.digest == new.digest);
+    let call = if is_same { Call::PutSame } else { Call::PutDifferent };
+    let Some(known) = known else {
+        return make(broker, asked, new).await;
+    };
+    match decide(Some(known.status), call) {
+        Decision::SameOperation => Ok(Some(under_way(broker.accepted(&known)?))),
+        Decision::AsBefore if broker.settings().compat_keb => Ok(Some(under_way(broker.accepted(&known)?))),
+        Decision::AsBefore => {
+            let answer = wire::Accepted { operation: None, ..broker.accepted(&known)? };
+            Ok(Some(Json(answer).into_response()))
+        }
+        other => Err(other.refusal("service instance")),
+    }
+}
+
+async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
+    broker.may_have(asked.plan, &asked.account, asked.place.region.as_deref())?;
+    let beside = broker.quota(asked.plan, &asked.account).await?;
+    let order = Order {
+        workflow: PROVISION,
+        tenant: &asked.account,
+        resource: Instance::resource(&new.instance_id),
+        params: json!({"instance_id": new.instance_id}),
+        by: &asked.caller.name,
+        along: Alongside {
+            subject: Some((Expect::Absent, Some(portrait(new)?))),
+            beside,
+            ..Alongside::default()
+        },
+    };
+    let Some(id) = broker.accept(order).await? else { return Ok(None) };
+    let metadata = broker.metadata(&asked.parameters);
+    Ok(Some(under_way(wire::Accepted { operation: Some(id.to_string()), dashboard_url: None, metadata })))
+}
+
+impl Broker {
+    /// What is told about an instance that is there, with its newest operation.
+    pub(crate) fn accepted(&self, known: &Known<Instance>) -> Result<wire::Accepted, Failure> {
+        let metadata = if self.settings().compat_keb {
+            let opened = known.record.parameters(&self.sealer(known)).map_err(|error| broken(&error))?;
+            self.metadata(&opened)
+        } else {
+            None
+        };
+        let dashboard_url = known.record.dashboard_url.clone();
+        Ok(wire::Accepted { operation: known.operation(), dashboard_url, metadata })
+    }
+
+    /// Labels, as the broker whose place this takes has them.
+    pub(crate) fn metadata(&self, parameters: &Map<String, Value>) -> Option<wire::InstanceMetadata> {
+        let name = parameters.get("name").and_then(Value::as_str)?;
+        let labels = [("Name".to_owned(), name.to_owned())].into();
+        self.settings().compat_keb.then_some(wire::InstanceMetadata { labels })
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn read(
+        broker: &'a Broker,
+        place: &'a Place,
+        caller: &'a Principal,
+        origin: &Origin,
+        mut body: ProvisionBody,
+    ) -> Result<Asked<'a>, Failure> {
+        let compat = broker.settings().compat_keb;
+        for (name, given) in
+            [("organization_guid", &body.organization_guid), ("space_guid", &body.space_guid)]
+        {
+            if given.is_empty() && !compat {
+                return Err(error::bad(format!("{name}: is missing")));
+            }
+        }
+        let context = body.context.take().unwrap_or_default();
+        let parameters = body.parameters.take().unwrap_or_default();
+        let of_context = |name: &str| match context_text(&context, name)? {
+            None if compat => Err(error::bad(format!("context.{name}: is missing"))),
+            found => Ok(found.map(str::to_owned)),
+        };
+        let account = of_context("globalaccount_id")?.unwrap_or_else(|| body.organization_guid.clone());
+        let subaccount = of_context("subaccount_id")?.unwrap_or_else(|| body.space_guid.clone());
+        let from_origin = || origin.user().unwrap_or_default().chars().take(USER_CHARS_MAX).collect();
+        let user = of_context("user_id")?.unwrap_or_else(from_origin);
+        let plan = broker.plan(&body.service_id, &body.plan_id)?;
+        Ok(Asked { place, caller, plan, body, account, subaccount, user, context, parameters })
+    }
+
+    fn digest(&self) -> String {
+        let wanted = Wanted {
+            id: &self.place.instance,
+            service: &self.body.service_id,
+            plan: &self.body.plan_id,
+            organization: &self.body.organization_guid,
+            space: &self.body.space_guid,
+            context: &self.context,
+            parameters: &self.parameters,
+        };
+        wanted.digest()
+    }
+}

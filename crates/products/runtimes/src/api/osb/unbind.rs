@@ -1,0 +1,122 @@
+//! `DELETE /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
+
+use crate::model::{Binding, Status, UNBIND};
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use engine::{Alongside, OperationId};
+use serde_json::json;
+
+use super::decide::{Call, Decision, decide};
+use super::error;
+use super::place::{Hints, Place};
+use super::standing::{Known, broken};
+use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
+use super::{Broker, Desk, wire};
+use server::http::Failure;
+use server::principal::Principal;
+
+/// Takes credentials back.
+///
+/// With `accepts_incomplete=true` that is done in the background, and without it before the answer.
+#[utoipa::path(
+    delete, path = "/v2/service_instances/{instance_id}/service_bindings/{binding_id}", tag = "bindings",
+    operation_id = "unbind",
+    responses(
+        (status = OK, body = wire::Empty, description = "The credentials are worth nothing any more."),
+        (status = ACCEPTED, body = wire::Accepted, description = "They are being taken back."),
+        (status = GONE, body = wire::Error, description = "There is no such binding."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`ConcurrencyError`, or they could not be taken back."),
+    )
+)]
+pub(crate) async fn unbind(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Principal>,
+) -> Result<Response, Failure> {
+    let (service, plan) = hints.service_and_plan()?;
+    if let Err(refusal) = broker.plan(service, plan) {
+        // A binding may outlive its plan.
+        let known = broker.binding(&caller, &place.instance, &place.binding).await?;
+        let is_of = |record: &Binding| record.service_id == service && record.plan_id == plan;
+        known.filter(|known| is_of(&known.record)).ok_or(refusal)?;
+    }
+    let later = hints.accepts_incomplete && !broker.settings().compat_keb;
+    for _ in 0..ATTEMPTS_MAX {
+        match attempt(&broker, &place, &caller).await? {
+            None => {}
+            Some(id) if later => {
+                let operation = Some(id.to_string());
+                return Ok(under_way(wire::Accepted { operation, ..wire::Accepted::default() }));
+            }
+            Some(id) => return at_once(&broker, &place, &caller, id).await,
+        }
+    }
+    Err(error::busy())
+}
+
+/// The operation that takes them back. `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, place: &Place, caller: &Principal) -> Result<Option<OperationId>, Failure> {
+    let Some(known) = broker.binding(caller, &place.instance, &place.binding).await? else {
+        return Err(Decision::Gone.refusal("service binding"));
+    };
+    match decide(Some(known.status), Call::Delete) {
+        Decision::Start => take_back(broker, &known, None, caller).await,
+        Decision::Supersede => {
+            let reason = "the platform deleted the binding while it was being made";
+            let running = known.row.operation.map(|operation| (operation, reason.to_owned()));
+            take_back(broker, &known, running, caller).await
+        }
+        Decision::SameOperation => {
+            known.row.operation.map(Some).ok_or_else(|| broken("nobody deletes a binding"))
+        }
+        other => Err(other.refusal("service binding")),
+    }
+}
+
+async fn take_back(
+    broker: &Broker,
+    known: &Known<Binding>,
+    supersedes: Option<(OperationId, String)>,
+    caller: &Principal,
+) -> Result<Option<OperationId>, Failure> {
+    let Known { row, record, .. } = known;
+    let owner = broker.instance(caller, &record.instance_id).await?.map(|owner| owner.record);
+    let (account, subaccount) =
+        owner.as_ref().map(|owner| (owner.account.as_str(), owner.subaccount.as_str())).unwrap_or_default();
+    let order = Order {
+        workflow: UNBIND,
+        tenant: &row.tenant,
+        resource: row.name.clone(),
+        params: json!({
+            "instance_id": record.instance_id, "binding_id": record.binding_id,
+            "runtime_id": owner.as_ref().and_then(|owner| owner.runtime_id.as_deref()),
+            "account": account, "subaccount": subaccount,
+        }),
+        by: &caller.name,
+        along: Alongside { subject: Some((known.expect(), None)), supersedes, ..Alongside::default() },
+    };
+    broker.accept(order).await
+}
+
+async fn at_once(
+    broker: &Broker,
+    place: &Place,
+    caller: &Principal,
+    operation: OperationId,
+) -> Result<Response, Failure> {
+    broker.wait_for(&Binding::resource(&place.instance, &place.binding), operation).await?;
+    let known = broker.binding(caller, &place.instance, &place.binding).await?;
+    match known {
+        Some(known) if known.status == Status::DeprovisionFailed => {
+            let progress = broker.newest(&known.row).await?;
+            let cause = progress.map(|progress| progress.cause()).unwrap_or_default();
+            let text = format!("the credentials could not be taken back: {cause}; send the request again");
+            Err(error::unprocessable(text))
+        }
+        Some(known) if known.status != Status::Gone => Err(error::busy()),
+        _ => Ok(done()),
+    }
+}

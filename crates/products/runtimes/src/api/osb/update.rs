@@ -1,0 +1,221 @@
+//! `PATCH /v2/service_instances/{instance_id}`
+
+use crate::model::catalog::Purpose;
+use crate::model::{DEPROVISION, Instance, PROVISION, Status, UPDATE, seal_json};
+use crate::workflows::update::Params;
+use axum::Extension;
+use axum::extract::State;
+use axum::response::Response;
+use engine::Alongside;
+use engine::secret::Sealed;
+use serde_json::{Map, Value, json};
+
+use super::body::{Body, context_text};
+use super::change::{Asked, Change, Present, Update, work_out};
+use super::decide::{Call, Decision, decide};
+use super::error;
+use super::place::{Hints, Place};
+use super::standing::{Known, broken, open, portrait};
+use super::submit::{ATTEMPTS_MAX, Order, done, refused, under_way};
+use super::wire::UpdateBody;
+use super::{Broker, Desk, checks, wire};
+use server::http::Failure;
+use server::principal::Principal;
+
+/// A request to change an instance, and who makes it.
+struct Wish<'a> {
+    asked: Asked,
+    instance: &'a str,
+    caller: &'a Principal,
+    can_wait: bool,
+}
+
+/// Changes an instance.
+///
+/// Parameters are laid over the present ones, field by field at the top level. What is absent stays. A change
+/// that changes nothing is answered with 200.
+#[utoipa::path(
+    patch, path = "/v2/service_instances/{instance_id}", tag = "instances", operation_id = "update",
+    request_body = wire::UpdateBody,
+    responses(
+        (status = OK, body = wire::Empty, description = "It is as it was asked for."),
+        (status = ACCEPTED, body = wire::Accepted, description = "It is being changed."),
+        (status = NOT_FOUND, body = wire::Error, description = "There is no such instance."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Error,
+         description = "`AsyncRequired`, `MaintenanceInfoConflict`, `ConcurrencyError`, or it cannot be changed \
+                        like this."),
+    )
+)]
+pub(crate) async fn update(
+    State(broker): State<Desk>,
+    place: Place,
+    hints: Hints,
+    Extension(caller): Extension<Principal>,
+    Body(body): Body<UpdateBody>,
+) -> Result<Response, Failure> {
+    let asked = read(&broker, body)?;
+    broker.can_wait(&hints)?;
+    let (instance, caller) = (place.instance.as_str(), &caller);
+    let wish = Wish { asked, instance, caller, can_wait: hints.accepts_incomplete };
+    for _ in 0..ATTEMPTS_MAX {
+        if let Some(answer) = attempt(&broker, &wish).await? {
+            return Ok(answer);
+        }
+    }
+    Err(error::busy())
+}
+
+fn read(broker: &Broker, body: UpdateBody) -> Result<Asked, Failure> {
+    let UpdateBody { service_id, plan_id: plan, context, parameters, maintenance_info: maintenance, .. } =
+        body;
+    broker.service(&service_id)?;
+    if plan.as_ref().is_some_and(|id| broker.catalog.plan(id).is_none()) {
+        return Err(error::bad("plan_id: the catalog has no such plan"));
+    }
+    for name in ["globalaccount_id", "subaccount_id"] {
+        context.as_ref().map_or(Ok(None), |context| context_text(context, name))?;
+    }
+    Ok(Asked { plan, parameters, context, maintenance })
+}
+
+/// `None` when somebody else was faster: look again.
+async fn attempt(broker: &Broker, wish: &Wish<'_>) -> Result<Option<Response>, Failure> {
+    let known = broker.instance(wish.caller, wish.instance).await?;
+    let present = known.as_ref().map(|known| known.record.plan_id.as_str());
+    let meant = wish.asked.plan.as_deref().or(present).and_then(|id| broker.catalog.plan(id));
+    if let Some(plan) = meant {
+        checks::maintenance(plan, wish.asked.maintenance.as_ref())?;
+        checks::schema(plan, Purpose::Update, wish.asked.parameters.as_ref().unwrap_or(&Map::new()))?;
+    }
+    let Some(known) = known else {
+        return Err(decide(None, Call::PatchOther).refusal("service instance"));
+    };
+    let call = if is_running(broker, wish, &known).await? { Call::PatchSame } else { Call::PatchOther };
+    match decide(Some(known.status), call) {
+        Decision::Start => {
+            let change = broker.change(wish, &known)?;
+            begin(broker, wish, known, change).await
+        }
+        Decision::SameOperation => Ok(Some(under_way(broker.accepted(&known)?))),
+        other => Err(other.refusal("service instance")),
+    }
+}
+
+/// Whether the operation that runs does what is asked.
+async fn is_running(broker: &Broker, wish: &Wish<'_>, known: &Known<Instance>) -> Result<bool, Failure> {
+    if !matches!(known.status, Status::Updating | Status::Suspending | Status::Resuming) {
+        return Ok(false);
+    }
+    Ok(match (known.status, broker.change(wish, known)) {
+        (Status::Suspending, Ok(Change::Suspend(_))) | (Status::Resuming, Ok(Change::Resume(_))) => true,
+        (Status::Updating, Ok(Change::Update(update))) => broker.running_update(known).await? == Some(update),
+        _ => false,
+    })
+}
+
+async fn begin(
+    broker: &Broker,
+    wish: &Wish<'_>,
+    known: Known<Instance>,
+    change: Change,
+) -> Result<Option<Response>, Failure> {
+    let (compat, expect) = (broker.settings().compat_keb, known.expect());
+    let sealer = broker.sealer(&known);
+    let Known { row, mut record, .. } = known;
+    let id = json!(record.instance_id);
+    let (workflow, params, portrait) = match change {
+        Change::Nothing => return Ok(Some(done())),
+        Change::Context(context) => {
+            take_over(&mut record, &context)?;
+            record.context = seal_json(&context, &sealer);
+            let portrait = Some(portrait(&record)?);
+            let written = broker.app.engine.write_resource(&row.name, &row.tenant, expect, portrait).await;
+            let written = written.or_else(|error| refused(error).map_or(Ok(false), Err))?;
+            return Ok(written.then(done));
+        }
+        Change::Update(_) if !wish.can_wait => return Err(error::async_required()),
+        Change::Update(update) => (UPDATE, params_of(&record, update), None),
+        Change::Suspend(context) => {
+            take_over(&mut record, &context)?;
+            record.context = seal_json(&context, &sealer);
+            record.suspended = true;
+            (DEPROVISION, json!({"instance_id": id, "temporary": true}), Some(portrait(&record)?))
+        }
+        Change::Resume(context) => {
+            take_over(&mut record, &context)?;
+            record.context = seal_json(&context, &sealer);
+            record.suspended = false;
+            let former = record.runtime_id.take().filter(|id| !record.former_runtimes.contains(id));
+            record.former_runtimes.extend(former);
+            (PROVISION, json!({"instance_id": id}), Some(portrait(&record)?))
+        }
+    };
+    let is_change = workflow == UPDATE;
+    let order = Order {
+        workflow,
+        tenant: &row.tenant,
+        resource: row.name.clone(),
+        params,
+        by: &wish.caller.name,
+        along: Alongside { subject: Some((expect, portrait)), ..Alongside::default() },
+    };
+    let Some(operation) = broker.accept(order).await? else { return Ok(None) };
+    if compat && !is_change {
+        return Ok(Some(done()));
+    }
+    let (operation, dashboard_url) = (Some(operation.to_string()), record.dashboard_url);
+    Ok(Some(under_way(wire::Accepted { operation, dashboard_url, metadata: None })))
+}
+
+fn params_of(record: &Instance, update: Update) -> Value {
+    let Update { plan, parameters, context, maintenance } = update;
+    json!({
+        "instance_id": record.instance_id, "plan_id": plan, "parameters": parameters, "context": context,
+        "maintenance_version": maintenance,
+    })
+}
+
+/// An instance can move to another account.
+fn take_over(record: &mut Instance, context: &Map<String, Value>) -> Result<(), Failure> {
+    if let Some(account) = context_text(context, "globalaccount_id")? {
+        account.clone_into(&mut record.account);
+    }
+    if let Some(subaccount) = context_text(context, "subaccount_id")? {
+        subaccount.clone_into(&mut record.subaccount);
+    }
+    Ok(())
+}
+
+impl Broker {
+    fn change(&self, wish: &Wish<'_>, known: &Known<Instance>) -> Result<Change, Failure> {
+        let sealer = self.sealer(known);
+        let Some(plan) = self.catalog.plan(&known.record.plan_id) else {
+            let text = "the plan of this service instance is not offered any longer; it can only be deleted";
+            return Err(error::unprocessable(text));
+        };
+        let present = Present {
+            record: &known.record,
+            status: known.status,
+            plan,
+            parameters: known.record.parameters(&sealer).map_err(|error| broken(&error))?,
+            context: known.record.context(&sealer).map_err(|error| broken(&error))?,
+        };
+        work_out(&wish.asked, &present, &self.catalog)
+    }
+
+    /// What the operation that runs was asked for.
+    async fn running_update(&self, known: &Known<Instance>) -> Result<Option<Update>, Failure> {
+        let Some(operation) = known.row.operation else { return Ok(None) };
+        let Some(inspection) = self.app.engine.inspect(operation).await? else { return Ok(None) };
+        let params: Params = serde_json::from_str(&inspection.shown.params)
+            .map_err(|error| broken(&format!("the params of {operation} cannot be read: {error}")))?;
+        let sealer = self.sealer(known);
+        let opened = |sealed: Option<Sealed>| sealed.map(|sealed| open(&sealed, &sealer)).transpose();
+        Ok(Some(Update {
+            plan: params.plan_id,
+            parameters: opened(params.parameters)?,
+            context: opened(params.context)?,
+            maintenance: params.maintenance_version,
+        }))
+    }
+}

@@ -1,0 +1,261 @@
+//! Runtimes on the wire. The names of the members are those of the broker whose place this takes.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use server::wire::Moment;
+
+/// A service instance and the runtime that stands for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Runtime {
+    #[serde(rename = "instanceID")]
+    pub instance_id: String,
+    /// Empty until there is one.
+    #[serde(rename = "runtimeID")]
+    pub runtime_id: String,
+    #[serde(rename = "globalAccountID")]
+    pub global_account_id: String,
+    #[serde(rename = "subAccountID")]
+    pub sub_account_id: String,
+    /// The region of the cloud.
+    pub region: String,
+    /// The region of the platform.
+    #[serde(rename = "subAccountRegion")]
+    pub sub_account_region: String,
+    #[serde(rename = "shootName")]
+    pub shoot_name: String,
+    #[serde(rename = "serviceClassID")]
+    pub service_class_id: String,
+    #[serde(rename = "serviceClassName")]
+    pub service_class_name: String,
+    #[serde(rename = "servicePlanID")]
+    pub service_plan_id: String,
+    #[serde(rename = "servicePlanName")]
+    pub service_plan_name: String,
+    pub provider: String,
+    #[serde(rename = "userID")]
+    pub user_id: String,
+    #[serde(rename = "dashboardURL", default, skip_serializing_if = "Option::is_none")]
+    pub dashboard_url: Option<String>,
+    pub status: RuntimeStatus,
+    /// Only where they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bindings: Option<Vec<RuntimeBinding>>,
+}
+
+/// Where a runtime is in its life.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeStatus {
+    pub created_at: Moment,
+    pub modified_at: Moment,
+    /// When the time of its plan will be over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Moment>,
+    /// Since when it is suspended for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expired_at: Option<Moment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Moment>,
+    pub state: RuntimeState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisioning: Option<RuntimeOperation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deprovisioning: Option<RuntimeOperation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub update: Option<RuntimeOperations>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension: Option<RuntimeOperations>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsuspension: Option<RuntimeOperations>,
+    /// Clean-up that had to be given up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_completed: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuntimeState {
+    Succeeded,
+    /// To provision, resume, suspend or deprovision it has failed.
+    Failed,
+    /// An update has failed; it works as before.
+    Error,
+    /// Also while it comes back from being suspended.
+    Provisioning,
+    /// Also while it is being suspended.
+    Deprovisioning,
+    Deprovisioned,
+    /// It is gone, but some clean-up had to be given up.
+    DeprovisionIncomplete,
+    /// Nothing is upgraded here, so that no runtime is ever in it.
+    Upgrading,
+    Updating,
+    Suspended,
+}
+
+/// The newest operation of its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuntimeOperation {
+    /// `in progress`, `succeeded` or `failed`.
+    #[schema(example = "in progress")]
+    pub state: String,
+    pub description: String,
+    #[serde(rename = "createdAt")]
+    pub created_at: Moment,
+    #[serde(rename = "operationID")]
+    pub operation_id: Uuid,
+}
+
+/// A list of operations, here always of the newest alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeOperations {
+    pub data: Vec<RuntimeOperation>,
+    pub total_count: usize,
+    pub count: usize,
+}
+
+/// A binding, without its credentials.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeBinding {
+    pub id: String,
+    pub created_at: Moment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Moment>,
+    pub kubeconfig_exists: bool,
+}
+
+/// One page of runtimes, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimePage {
+    pub data: Vec<Runtime>,
+    /// How many are on this page.
+    pub count: usize,
+    /// How many there are on all pages. Not counted again for the pages after a cursor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_count: Option<u64>,
+    /// Where there is more: the value of `cursor` that brings it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// Which runtimes are wanted. All filters but `expired` may be given more than once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct RuntimeQuery {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub account: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subaccount: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instance_id: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runtime_id: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub region: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shoot: Vec<String>,
+    /// The name of a plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<String>,
+    /// A state, or `all`: without this, what is deprovisioned is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<String>,
+    /// Whether the time of the plan is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expired: Option<bool>,
+    /// Also show the bindings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bindings: Option<bool>,
+    /// `last`: with each runtime comes its newest operation. `/runtimes/{id}/operations` has all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op_detail: Option<String>,
+    /// Counts from 1. A cursor is faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1)]
+    pub page: Option<u32>,
+    /// 1 to 100; 100 without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 100)]
+    pub page_size: Option<u16>,
+    /// `next` of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+}
+
+/// A runtime as an older release of the broker listed it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeInfo {
+    pub runtime_id: String,
+    pub service_instance_id: String,
+    pub global_account_id: String,
+    pub subaccount_id: String,
+    pub service_class_id: String,
+    pub service_class_name: String,
+    pub service_plan_id: String,
+    pub service_plan_name: String,
+    pub status: RuntimeInfoStatus,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuntimeInfoStatus {
+    pub created_at: Moment,
+    pub updated_at: Moment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Moment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provisioning: Option<RuntimeInfoOperation>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deprovisioning: Option<RuntimeInfoOperation>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuntimeInfoOperation {
+    pub state: String,
+    pub description: String,
+}
+
+/// What happened to a runtime, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuntimeEvents {
+    pub items: Vec<RuntimeEvent>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuntimeEvent {
+    pub at: Moment,
+    pub level: Level,
+    pub operation: Uuid,
+    pub workflow: String,
+    /// One sentence for people.
+    pub text: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Info,
+    /// It may heal by itself.
+    Warning,
+    Error,
+}
+
+/// The operation that was started, or that does already what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Started {
+    pub operation: Uuid,
+}
+
+/// Why an operator steps in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reason {
+    /// Goes into the audit log: 1 to 500 characters.
+    pub reason: String,
+}

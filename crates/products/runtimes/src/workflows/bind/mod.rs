@@ -1,0 +1,43 @@
+//! `runtime.bind`: makes credentials for a runtime that work for a time and not longer.
+
+mod issue_token;
+mod make_account;
+
+use engine::prelude::*;
+
+use crate::clients::Clients;
+use crate::model::BIND;
+use crate::model::cluster_access::ClusterAccess;
+
+pub struct Bind;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    pub instance_id: String,
+    pub binding_id: String,
+    pub runtime_id: String,
+    pub account: String,
+    pub subaccount: String,
+    pub expiration_seconds: u32,
+}
+
+impl Workflow for Bind {
+    const KIND: &'static str = BIND;
+    const ABOUT: &'static str = "Makes credentials for a runtime that expire.";
+    const DEADLINE: Duration = Duration::from_hours(1);
+    type Params = Params;
+    type State = ();
+    type Input = ();
+}
+
+/// The table of steps and weights.
+pub fn plan(clients: &Clients) -> Plan<Bind> {
+    let access = ClusterAccess::new(clients);
+    Plan::new(OnFailure::Unwind)
+        .step(
+            10,
+            make_account::MakeAccount { access: access.clone(), role: clients.runtimes.cluster_role.clone() },
+        )
+        .step(20, issue_token::IssueToken { access })
+}

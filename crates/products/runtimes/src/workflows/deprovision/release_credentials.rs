@@ -1,0 +1,31 @@
+//! Gives the account of the cloud back, when this was the last cluster in it.
+
+use engine::prelude::*;
+
+use super::Deprovision;
+use crate::model::accounts::Accounts;
+
+pub(crate) struct ReleaseCredentials {
+    pub(crate) accounts: Accounts,
+}
+
+#[async_trait]
+impl Step<Deprovision> for ReleaseCredentials {
+    fn name(&self) -> &'static str {
+        "release_credentials"
+    }
+
+    fn title(&self) -> &'static str {
+        "Giving back the account of the cloud"
+    }
+
+    async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
+        // The record stops to name the account first: whoever leaves last finds no other cluster in it.
+        let instance = op.input.change(|instance| instance.cloud_account = None)?;
+        op.portray(&instance)?;
+        op.save().await?;
+        let Some(resource) = &op.resource else { return done() };
+        self.accounts.release(&instance.account, resource, op.now()).await?;
+        done()
+    }
+}

@@ -1,0 +1,41 @@
+//! Removes the service account of the binding from the cluster, and its role.
+
+use engine::prelude::*;
+use provisioner::Caller;
+
+use super::Unbind;
+use crate::model::cluster_access::{ClusterAccess, account_name};
+use crate::model::instance::Instance;
+
+pub(crate) struct RemoveAccount {
+    pub(crate) access: ClusterAccess,
+}
+
+#[async_trait]
+impl Step<Unbind> for RemoveAccount {
+    fn name(&self) -> &'static str {
+        "remove_account"
+    }
+
+    fn title(&self) -> &'static str {
+        "Removing the service account from the cluster"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some("kubernetes")
+    }
+
+    async fn run(&self, op: &mut Operation<Unbind>) -> Outcome {
+        let params = &op.params;
+        let Some(runtime_id) = &params.runtime_id else { return done() };
+        // The instance may have lost its cluster since the request: then the account went with it.
+        let instance = op.record::<Instance>(&Instance::resource(&params.instance_id)).await?;
+        if instance.is_none_or(|instance| instance.runtime_id.as_ref() != Some(runtime_id)) {
+            return done();
+        }
+        let caller = Caller { tenant: &params.account, sub_account: Some(&params.subaccount) };
+        let name = account_name(&params.instance_id, &params.binding_id);
+        self.access.remove_account(caller, runtime_id, &name).await?;
+        done()
+    }
+}

@@ -1,0 +1,56 @@
+//! The change is made: the record says so from now on.
+
+use engine::prelude::*;
+use serde_json::Value;
+
+use super::Update;
+use crate::model::settings::Runtimes;
+
+pub(crate) struct Keep {
+    pub(crate) runtimes: Arc<Runtimes>,
+}
+
+#[async_trait]
+impl Step<Update> for Keep {
+    fn name(&self) -> &'static str {
+        "keep"
+    }
+
+    fn title(&self) -> &'static str {
+        "Keeping the new parameters"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+
+    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
+        let plan = match &op.params.plan_id {
+            Some(id) => Some(self.runtimes.plan(id).map_err(Halt::fail)?),
+            None => None,
+        };
+        let (parameters, context) = (op.params.parameters.clone(), op.params.context.clone());
+        // A new context may have moved the instance to another account.
+        let moved = |key: &str| op.input.context.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (account, subaccount) = (moved("globalaccount_id"), moved("subaccount_id"));
+        let version = op.params.maintenance_version.clone();
+        let instance = op.input.change(|instance| {
+            if let Some(plan) = plan {
+                (instance.plan_id, instance.plan) = (plan.id.clone(), plan.name.clone());
+            }
+            if let Some(parameters) = parameters {
+                instance.parameters = parameters;
+            }
+            if let Some(context) = context {
+                instance.context = context;
+                instance.account = account.unwrap_or_else(|| instance.account.clone());
+                instance.subaccount = subaccount.unwrap_or_else(|| instance.subaccount.clone());
+            }
+            if version.is_some() {
+                instance.maintenance_version = version;
+            }
+        })?;
+        op.portray(&instance)?;
+        done()
+    }
+}

@@ -1,0 +1,94 @@
+//! `runtime.update`: compares what is wanted with what is there, and has the Provisioner change the difference.
+
+mod compare;
+mod keep;
+mod upgrade_runtime;
+mod upgrade_shoot;
+
+use engine::prelude::*;
+use engine::secret::Sealer;
+use serde_json::{Map, Value};
+
+use crate::clients::Clients;
+use crate::model::UPDATE;
+use crate::model::instance::seal_json;
+use crate::workflows::shared::{
+    Initialisation, Input, OnInstance, OverridesFrom, ServiceManagerOverrides, Start,
+};
+
+pub struct Update;
+
+/// What is to be. What is `None` stays.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Params {
+    pub instance_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Sealed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Sealed>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance_version: Option<String>,
+}
+
+/// What the steps learned.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    #[serde(default)]
+    pub changes_cluster: bool,
+    #[serde(default)]
+    pub changes_kyma: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    instance_id: String,
+    #[serde(default)]
+    plan_id: Option<String>,
+    #[serde(default)]
+    parameters: Option<Map<String, Value>>,
+    #[serde(default)]
+    context: Option<Map<String, Value>>,
+    #[serde(default)]
+    maintenance_version: Option<String>,
+}
+
+impl Workflow for Update {
+    const KIND: &'static str = UPDATE;
+    const ABOUT: &'static str = "Changes the runtime of a service instance.";
+    type Params = Params;
+    type State = State;
+    type Input = Input;
+
+    fn admit(asked: Value, sealer: &Sealer) -> Result<Params, String> {
+        let Wanted { instance_id, plan_id, parameters, context, maintenance_version } = engine::parse(asked)?;
+        let seal = |map: Option<Map<String, Value>>| map.map(|map| seal_json(&map, sealer));
+        let (parameters, context) = (seal(parameters), seal(context));
+        Ok(Params { instance_id, plan_id, parameters, context, maintenance_version })
+    }
+}
+
+impl OnInstance for Update {}
+
+/// The weight of the step that takes the overrides.
+pub const UPGRADE_RUNTIME: u16 = 20;
+
+/// The table of steps and weights.
+pub fn plan(clients: &Clients) -> Plan<Update> {
+    let runtimes = &clients.runtimes;
+    let mut plan = Plan::new(OnFailure::Leave)
+        .step(1, Start)
+        .step(1, Initialisation { runtimes: Arc::clone(runtimes) })
+        .step(1, compare::Compare { runtimes: Arc::clone(runtimes) });
+    for source in &clients.override_sources {
+        plan = plan.step(2, OverridesFrom { source: Arc::clone(source), runtimes: Arc::clone(runtimes) });
+    }
+    let plan = plan
+        .step(3, ServiceManagerOverrides { runtimes: Arc::clone(runtimes) })
+        .step_when(|op| op.state.changes_cluster, 10, upgrade_shoot::UpgradeShoot::new(clients))
+        .step_when(|op| op.state.changes_kyma, UPGRADE_RUNTIME, upgrade_runtime::UpgradeRuntime::new(clients))
+        .step(50, keep::Keep { runtimes: Arc::clone(runtimes) });
+    clients.external.join(plan)
+}

@@ -1,0 +1,94 @@
+//! `DELETE /serverless-runtimes/{id}`
+
+use crate::model::errand::Request;
+use crate::model::{Credentials, DELETE, Errand};
+use crate::workflows::delete as workflow;
+use axum::extract::State;
+use engine::{AskError, OperationId, Timestamp, Verb};
+
+use super::accept::Taken;
+use super::answer::Answer;
+use super::auth::Claim;
+use super::key::Manner;
+use super::place::RuntimeId;
+use super::wire::Action;
+use super::{Counter, Desk, error, journal, operation, outcome, wire};
+use server::http::Failure;
+
+/// How often a request looks again because somebody else was faster.
+const ATTEMPTS_MAX: usize = 10;
+const REASON: &str = "the runtime is being deleted";
+
+/// Removes a runtime with everything that belongs to it.
+///
+/// A change that is under way is given up. The answer is 204 when everything is gone. If that takes too long it is 504,
+/// and the removal goes on by itself: the message has the path of its operation.
+#[utoipa::path(
+    delete, path = "/serverless-runtimes/{id}", tag = "runtimes", operation_id = "delete",
+    params(("Prefer" = Option<String>, Header, description = "`respond-async` for an answer at once.")),
+    responses(
+        (status = NO_CONTENT, description = "It is gone, with everything that belonged to it."),
+        (status = ACCEPTED, body = wire::Progress, description = "It is being removed.",
+         headers(("location" = String, description = "The path of the operation."),
+                 ("preference-applied" = String, description = "`respond-async`"))),
+        (status = LOCKED, body = wire::Error, description = "A change cannot be given up at the moment."),
+    )
+)]
+pub(crate) async fn delete(
+    State(desk): State<Desk>,
+    Claim(credentials): Claim,
+    RuntimeId(id): RuntimeId,
+    manner: Manner,
+) -> Result<Answer, Failure> {
+    journal::received("Delete a Serverless Runtime");
+    let began = desk.app.engine.now();
+    let params = workflow::prepare(&desk.door.serverless, &credentials, id).await?;
+    let operation = begin(&desk, &credentials, id, &params, began).await?;
+    if manner.is_async {
+        return operation::under_way(operation, Action::Delete);
+    }
+    match desk.wait_for(operation, began).await? {
+        Some(found) => outcome::answer(&found, Action::Delete),
+        None => Err(error::takes_long("Serverless Runtime is still being deleted", operation)),
+    }
+}
+
+/// Accepts the operation, or joins one that does the same.
+async fn begin(
+    desk: &Counter,
+    credentials: &Credentials,
+    id: i32,
+    params: &workflow::Params,
+    began: Timestamp,
+) -> Result<OperationId, Failure> {
+    for _ in 0..ATTEMPTS_MAX {
+        let resource = Errand::resource(id);
+        let request =
+            Request::<workflow::Delete> { resource: &resource, params, credentials, idempotency_key: None };
+        let other = match desk.accept(&request).await? {
+            Taken::Accepted(accepted) => return Ok(accepted.id),
+            Taken::KeyReused => return Err(error::key_reused()),
+            Taken::Busy(other) => other,
+        };
+        if desk.workflow_of(other).await?.as_deref() == Some(DELETE) {
+            return Ok(other);
+        }
+        make_way(desk, other, began).await?;
+    }
+    Err(error::locked("Cannot delete Serverless Runtime", "others are changing it at this moment".to_owned()))
+}
+
+/// Has the other operation given up, and waits until it has taken back what it did: until then it needs the
+/// credentials that came with it.
+async fn make_way(desk: &Counter, other: OperationId, began: Timestamp) -> Result<(), Failure> {
+    match desk.app.engine.ask(other, Verb::Cancel, "serverless", REASON).await {
+        // It is over, or on its way back already.
+        Ok(()) | Err(AskError::NotFound | AskError::NotNow { .. } | AskError::Busy { .. }) => {}
+        Err(AskError::Store(error)) => return Err(error.into()),
+    }
+    let over = desk.wait_for(other, began).await?;
+    if over.is_some_and(|found| found.shown.summary.phase.is_final()) {
+        return Ok(());
+    }
+    Err(error::locked("Cannot delete Serverless Runtime", desk.doing(other).await?))
+}

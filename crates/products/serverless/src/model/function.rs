@@ -1,0 +1,113 @@
+//! One function of a runtime: what is asked of it, and what is seen of its machine.
+
+use opennebula::{Machine, Template};
+
+use super::json::{Json, Members};
+use super::state::{self, RuntimeState};
+
+/// The role of a function in its service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub enum Role {
+    #[serde(rename = "FAAS")]
+    Faas,
+    #[serde(rename = "DAAS")]
+    Daas,
+}
+
+impl Role {
+    pub const ALL: [Role; 2] = [Role::Faas, Role::Daas];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Faas => "FAAS",
+            Role::Daas => "DAAS",
+        }
+    }
+}
+
+/// What a caller wants of a function.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    pub flavour: String,
+    pub cpu: Option<u32>,
+    /// Megabytes.
+    pub memory: Option<u32>,
+    /// Megabytes of the first disk.
+    pub disk_size: Option<u32>,
+}
+
+/// What is seen of a function now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub vm_id: Option<i32>,
+    pub state: RuntimeState,
+    pub error: Option<String>,
+    pub cpu: Option<u32>,
+    pub memory: Option<u32>,
+    pub disk_size: Option<u32>,
+    pub endpoint: String,
+}
+
+impl Seen {
+    pub(crate) fn of(machine: &Machine) -> Seen {
+        let (state, error) = state::of(machine);
+        let template = &machine.template;
+        Seen {
+            vm_id: Some(machine.id),
+            state,
+            error,
+            cpu: number(template.get("VCPU")),
+            memory: number(template.get("MEMORY")),
+            disk_size: disk_size(template),
+            endpoint: endpoint(template),
+        }
+    }
+
+    /// A function whose machine is not there yet, or not any longer.
+    pub(crate) fn without_machine(vm_id: Option<i32>, state: RuntimeState, error: Option<String>) -> Seen {
+        let endpoint = String::new();
+        Seen { vm_id, state, error, cpu: None, memory: None, disk_size: None, endpoint }
+    }
+
+    /// Writes what is seen over what was stored.
+    pub(crate) fn onto(&self, members: &mut Members) {
+        if let Some(id) = self.vm_id {
+            members.set("VM_ID", id);
+        }
+        members.set("STATE", self.state.as_str());
+        let amounts = [("CPU", self.cpu), ("MEMORY", self.memory), ("DISK_SIZE", self.disk_size)];
+        for (name, amount) in amounts {
+            if let Some(amount) = amount {
+                members.set(name, amount);
+            }
+        }
+        members.set("ENDPOINT", self.endpoint.as_str());
+        match &self.error {
+            Some(error) => members.set("ERROR", error.as_str()),
+            None => drop(members.remove("ERROR")),
+        }
+    }
+}
+
+/// A number of one of our members, also where an older engine wrote it as text.
+pub(crate) fn stored_id(members: &Members, name: &str) -> Option<i32> {
+    members.get(name).and_then(Json::as_integer).and_then(|id| i32::try_from(id).ok())
+}
+
+fn number(text: Option<&str>) -> Option<u32> {
+    text?.trim().parse().ok()
+}
+
+fn disk_size(template: &Template) -> Option<u32> {
+    let first = template.vectors("DISK").find(|disk| disk.get("DISK_ID") == Some("0"))?;
+    number(first.get("SIZE"))
+}
+
+/// The address of the first network card.
+fn endpoint(template: &Template) -> String {
+    let first = template.vectors("NIC").find(|nic| nic.get("NIC_ID") == Some("0"));
+    let address = first.and_then(|nic| {
+        ["EXTERNAL_IP", "IP6", "IP", "IP6_GLOBAL"].into_iter().find_map(|name| nic.get(name))
+    });
+    address.unwrap_or_default().to_owned()
+}

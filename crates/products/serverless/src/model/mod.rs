@@ -1,0 +1,35 @@
+//! Serverless runtimes: functions that a device asks for, each a machine of a OneFlow service in OpenNebula.
+//!
+//! OpenNebula's document pool is the state of record. A document comes first and goes last, and carries the token
+//! of the operation that made it, as the name of its service does.
+
+pub mod choose;
+pub mod contents;
+pub mod errand;
+pub mod function;
+pub mod json;
+pub mod limit;
+pub mod marks;
+pub mod orphans;
+pub mod refusal;
+pub mod removal;
+pub mod report;
+pub mod runtime;
+pub mod settings;
+pub mod spec;
+pub mod state;
+pub mod sweep;
+pub mod view;
+
+pub use errand::{Errand, Input};
+pub use function::{Asked, Role};
+pub use opennebula::{BadCredentials, Credentials};
+pub use refusal::Refusal;
+pub use runtime::Runtime;
+pub use settings::{ResizeMode, Serverless, ServerlessSettings, SrAuth};
+pub use spec::Spec;
+pub use state::RuntimeState;
+
+pub const CREATE: &str = "serverless.create";
+pub const UPDATE: &str = "serverless.update";
+pub const DELETE: &str = "serverless.delete";

@@ -1,0 +1,293 @@
+//! Things of ours that nobody is responsible for any longer: an operation was given up, or OpenNebula forgot what it
+//! was told. Only what carries our mark is looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use engine::secret::{ExposeSecret, Sealed, SecretString};
+use engine::store::Summary;
+use engine::{Inspection, Timestamp};
+use opennebula::{
+    Credentials, Document, NebulaError, OpenNebula, RUNTIME_DOCUMENT, Refusal as Kind, Service, Whose,
+};
+use serde_json::Value;
+
+use super::CREATE;
+use super::errand::Errand;
+use super::marks;
+use super::removal::{self, Progress, Removal};
+use super::runtime::Runtime;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    pub kind: OrphanKind,
+    /// The document or the service, by its kind.
+    pub id: i32,
+    pub name: String,
+    /// Since the operation that made it began.
+    pub age: Duration,
+    /// For people.
+    pub why: String,
+    /// The operation that made it: nothing is an orphan while that goes on.
+    pub operation: String,
+    /// The resource of operations on its document: nothing is an orphan while one goes on.
+    pub resource: String,
+    /// Why it is reported and never cleaned. So it is until [`Orphan::check`] has found who made it.
+    pub doubt: Option<String>,
+    document: i32,
+    services: BTreeSet<i32>,
+    machines: BTreeSet<i32>,
+    /// Whose document it is, or whose service where there is no document.
+    owner: i32,
+    /// The tenant of the operations of that user.
+    tenant: String,
+    token: String,
+    seal: Option<Sealed>,
+}
+
+/// The operation that made something, as the engine knows it.
+#[derive(Debug, Clone)]
+pub struct Maker {
+    pub workflow: String,
+    pub tenant: String,
+    pub resource: Option<String>,
+    pub state: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrphanKind {
+    /// A service whose document does not know it.
+    Service,
+    /// A document whose runtime was never made to the end.
+    Document,
+    /// A document whose runtime was never removed to the end.
+    Deleting,
+    /// A document whose service is gone.
+    Deserted,
+}
+
+impl OrphanKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OrphanKind::Service => "service",
+            OrphanKind::Document | OrphanKind::Deleting | OrphanKind::Deserted => "document",
+        }
+    }
+}
+
+impl Maker {
+    pub fn of(found: Inspection) -> Maker {
+        let Summary { workflow, tenant, resource, .. } = found.shown.summary;
+        Maker { workflow, tenant, resource, state: found.memory.state }
+    }
+}
+
+/// Everything that was made longer ago than that, oldest first. `is_held` says whether an operation still works on it.
+pub async fn find(
+    nebula: &OpenNebula,
+    admin: &Credentials,
+    (older_than, now): (Duration, Timestamp),
+    is_held: impl Fn(&Orphan) -> bool,
+) -> Result<Vec<Orphan>, NebulaError> {
+    // The services first: one that is made in between has a document that is read later.
+    let services = nebula.services(admin, Whose::All, None).await?;
+    let documents = nebula.documents(admin, Whose::All, RUNTIME_DOCUMENT, None).await?;
+    let documents: BTreeMap<i32, Document> =
+        documents.into_iter().map(|document| (document.id, document)).collect();
+    let of_services = services.iter().filter_map(|service| of_service(service, &documents, now));
+    let of_documents = documents.values().filter_map(|document| of_document(document, &services, now));
+    let mut orphans = Vec::new();
+    for orphan in of_services.chain(of_documents) {
+        let is_old = orphan.age >= older_than && !is_held(&orphan);
+        if is_old && is_alone(nebula, admin, &orphan, &documents).await? {
+            orphans.push(orphan);
+        }
+    }
+    orphans.sort_by_key(|orphan| std::cmp::Reverse(orphan.age));
+    Ok(orphans)
+}
+
+/// What is not in a list is asked for by its id: a list may leave out what the admin cannot see.
+async fn is_alone(
+    nebula: &OpenNebula,
+    admin: &Credentials,
+    orphan: &Orphan,
+    seen: &BTreeMap<i32, Document>,
+) -> Result<bool, NebulaError> {
+    let asked = match (orphan.kind, orphan.services.first()) {
+        (OrphanKind::Deserted, Some(service)) => nebula.service(admin, *service).await.map(drop),
+        _ if seen.contains_key(&orphan.document) => return Ok(true),
+        _ => nebula.document(admin, orphan.document).await.map(drop),
+    };
+    match asked {
+        Err(error) if error.is(Kind::NotFound) => Ok(true),
+        Err(error) if error.may_heal() => Err(error),
+        _ => Ok(false),
+    }
+}
+
+fn of_service(service: &Service, documents: &BTreeMap<i32, Document>, now: Timestamp) -> Option<Orphan> {
+    let (id, token) = marks::read_service_name(&service.name)?;
+    let is_ours = |document: &&Document| {
+        document.uid == service.uid && marks::token(document).is_none_or(|own| own == token)
+    };
+    let document = documents.get(&id).filter(is_ours);
+    let why = match document.map(|document| Runtime::stored(document).ok().and_then(|own| own.service_id())) {
+        // What has no service yet, or is being removed, is found by its document.
+        Some(None) => return None,
+        Some(Some(own)) if own == service.id => return None,
+        Some(Some(own)) => format!("document {id} has service {own}"),
+        None => format!("there is no document {id} for it"),
+    };
+    let machines = service.roles.iter().flat_map(|role| role.nodes.iter().copied()).collect();
+    Some(Orphan {
+        kind: OrphanKind::Service,
+        id: service.id,
+        name: service.name.clone(),
+        why,
+        services: BTreeSet::from([service.id]),
+        machines,
+        owner: service.uid,
+        tenant: Errand::tenant(&service.uname),
+        ..bare(id, token, now)?
+    })
+}
+
+fn of_document(document: &Document, services: &[Service], now: Timestamp) -> Option<Orphan> {
+    let token = marks::token(document)?;
+    let stored = Runtime::stored(document).ok();
+    let service = stored.as_ref().and_then(Runtime::service_id);
+    let (kind, why) = match service {
+        _ if marks::is_deleting(document) => {
+            (OrphanKind::Deleting, "its removal was begun and did not end".to_owned())
+        }
+        None => (OrphanKind::Document, "its runtime was never made to the end".to_owned()),
+        Some(service) if !services.iter().any(|known| known.id == service) => {
+            (OrphanKind::Deserted, format!("its service {service} is gone"))
+        }
+        Some(_) => return None,
+    };
+    let name = marks::service_name(document.id, token);
+    let named = services.iter().filter(|service| service.uid == document.uid && service.name == name);
+    let machines = stored.iter().flat_map(|stored| stored.roles().filter_map(|role| stored.vm_id(role)));
+    Some(Orphan {
+        kind,
+        id: document.id,
+        name: document.name.clone(),
+        why,
+        services: service.into_iter().chain(named.map(|service| service.id)).collect(),
+        machines: machines.collect(),
+        owner: document.uid,
+        tenant: Errand::tenant(&document.uname),
+        seal: marks::seal(document),
+        ..bare(document.id, token, now)?
+    })
+}
+
+fn bare(document: i32, token: &str, now: Timestamp) -> Option<Orphan> {
+    let made_at = Timestamp(marks::made_at_ms(token)?.saturating_mul(1000));
+    Some(Orphan {
+        kind: OrphanKind::Document,
+        id: document,
+        name: String::new(),
+        age: now.since(made_at),
+        why: String::new(),
+        operation: marks::operation(token)?.to_owned(),
+        resource: Errand::resource(document),
+        document,
+        services: BTreeSet::new(),
+        machines: BTreeSet::new(),
+        doubt: Some("its operation was not looked up".to_owned()),
+        owner: -1,
+        tenant: String::new(),
+        token: token.to_owned(),
+        seal: None,
+    })
+}
+
+impl Orphan {
+    /// Clears the doubt where the operation that made it is known and says the same. Users write documents and the names
+    /// of services: without this, one of them could have the engine remove what it never made.
+    pub fn check(&mut self, maker: Option<&Maker>, opened: impl FnOnce(&Sealed) -> Option<SecretString>) {
+        self.doubt = self.doubt_about(maker, opened).map(str::to_owned);
+    }
+
+    fn doubt_about(
+        &self,
+        maker: Option<&Maker>,
+        opened: impl FnOnce(&Sealed) -> Option<SecretString>,
+    ) -> Option<&'static str> {
+        let Some(maker) = maker.filter(|maker| maker.workflow == CREATE) else {
+            return Some("its operation is not known here");
+        };
+        let document = &maker.state["document"];
+        if !document.is_null() && document.as_i64() != Some(self.document.into()) {
+            return Some("its operation made another document");
+        }
+        if self.tenant != maker.tenant {
+            return Some("its operation was of another user");
+        }
+        if self.kind == OrphanKind::Service {
+            // A service has no seal. It is made only once the operation knows its document, and more than once where
+            // OneFlow carried out a call so late that it was made again.
+            return document.is_null().then_some("its operation made no service");
+        }
+        let token = self.seal.as_ref().and_then(opened);
+        let is_sealed = token.is_some_and(|token| token.expose_secret() == self.token);
+        (!is_sealed).then_some("its label is not one that this engine sealed")
+    }
+}
+
+/// What came of cleaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cleaned {
+    Gone,
+    /// It was asked for, and takes time: clean again later.
+    Waits(String),
+    Failed(String),
+    /// It is not certain that the engine made it: somebody has to look.
+    Reported(String),
+}
+
+/// Removes what was found, as far as that goes at once. What one orphan answers does not keep the others.
+pub async fn clean(nebula: &OpenNebula, admin: &Credentials, orphans: &[Orphan]) -> Vec<Cleaned> {
+    let mut cleaned = Vec::with_capacity(orphans.len());
+    for orphan in orphans {
+        if let Some(doubt) = &orphan.doubt {
+            cleaned.push(Cleaned::Reported(doubt.clone()));
+            continue;
+        }
+        let removal = Removal { nebula, credentials: admin, whose: removal::Whose::OwnedBy(orphan.owner) };
+        cleaned.push(match clean_one(&removal, orphan).await {
+            Ok(Progress::Gone) => Cleaned::Gone,
+            Ok(Progress::Waits(reason)) => Cleaned::Waits(reason),
+            Err(error) => Cleaned::Failed(error.to_string()),
+        });
+    }
+    cleaned
+}
+
+async fn clean_one(removal: &Removal<'_>, orphan: &Orphan) -> Result<Progress, NebulaError> {
+    if orphan.kind == OrphanKind::Document && is_complete(removal, orphan.document).await? {
+        return Ok(Progress::Waits("it was made to the end in the meantime".to_owned()));
+    }
+    let mut machines = orphan.machines.clone();
+    machines.extend(removal.machines(&orphan.services).await?);
+    let progress = removal.press(&orphan.services, &mut machines, false).await?;
+    if orphan.kind == OrphanKind::Service || progress != Progress::Gone {
+        return Ok(progress);
+    }
+    match removal.nebula.delete_document(removal.credentials, orphan.document).await {
+        Err(error) if !error.is(Kind::NotFound) => Err(error),
+        _ => Ok(Progress::Gone),
+    }
+}
+
+/// Whether an operation that was slow has made the runtime after all.
+async fn is_complete(removal: &Removal<'_>, document: i32) -> Result<bool, NebulaError> {
+    match removal.nebula.document(removal.credentials, document).await {
+        Ok(document) => Ok(Runtime::stored(&document).is_ok_and(|stored| stored.service_id().is_some())),
+        Err(error) if error.is(Kind::NotFound) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

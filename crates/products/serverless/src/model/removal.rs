@@ -1,0 +1,193 @@
+//! Removing a service and its machines for sure: what OneFlow forgets is terminated by us, and what was asked for
+//! is looked at again.
+
+use std::collections::BTreeSet;
+
+use opennebula::{Action, Credentials, Machine, NebulaError, OpenNebula, Refusal as Kind, Whose as Listed};
+
+use super::state::{ACTIVE, DONE};
+
+/// On behalf of whom something is removed.
+pub(crate) struct Removal<'a> {
+    pub(crate) nebula: &'a OpenNebula,
+    pub(crate) credentials: &'a Credentials,
+    pub(crate) whose: Whose,
+}
+
+/// Whose service and machines are removed. All others stay, whatever rights the credentials have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Those that an operation made with the caller's own credentials, and whose ids OpenNebula answered.
+    Made,
+    /// Those of this user. A document named the ids, and its owner can write anything there.
+    OwnedBy(i32),
+}
+
+impl Whose {
+    fn includes(self, uid: i32) -> bool {
+        match self {
+            Whose::Made => true,
+            Whose::OwnedBy(owner) => uid == owner,
+        }
+    }
+
+    /// A machine says by itself that OneFlow made it for a service.
+    fn includes_machine(self, machine: &Machine) -> bool {
+        let is_of_service = self == Whose::Made || machine.user_template.get("SERVICE_ID").is_some();
+        is_of_service && self.includes(machine.uid)
+    }
+}
+
+/// How far a removal is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    Gone,
+    /// For people.
+    Waits(String),
+}
+
+/// States of a service that is being removed.
+const UNDEPLOYING: i32 = 3;
+const UNDEPLOYING_NETS: i32 = 12;
+/// The state of a role whose machines could not be ended.
+const FAILED_UNDEPLOYING: i32 = 6;
+
+impl Removal<'_> {
+    /// The services of this name that were made after their document. There are several where OneFlow carried out a call
+    /// so late that it was made again.
+    pub(crate) async fn named(&self, document: i32, name: &str) -> Result<BTreeSet<i32>, NebulaError> {
+        let listed = match self.whose {
+            Whose::Made => Listed::Mine,
+            Whose::OwnedBy(_) => Listed::All,
+        };
+        let newer = self.nebula.services(self.credentials, listed, Some(document)).await?;
+        let ours =
+            newer.into_iter().filter(|service| service.name == name && self.whose.includes(service.uid));
+        Ok(ours.map(|service| service.id).collect())
+    }
+
+    /// The machines that services have, or that say that they belong to them.
+    pub(crate) async fn machines(&self, services: &BTreeSet<i32>) -> Result<BTreeSet<i32>, NebulaError> {
+        let mut machines = BTreeSet::new();
+        for service in services {
+            machines.extend(self.machines_of(*service).await?);
+        }
+        Ok(machines)
+    }
+
+    async fn machines_of(&self, service: i32) -> Result<BTreeSet<i32>, NebulaError> {
+        let found = match self.nebula.service(self.credentials, service).await {
+            Ok(service) if self.whose.includes(service.uid) => {
+                service.roles.into_iter().flat_map(|role| role.nodes).collect()
+            }
+            Ok(_) => BTreeSet::new(),
+            Err(error) if error.is(Kind::NotFound) => BTreeSet::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(self.stragglers(service).await?.into_iter().chain(found).collect())
+    }
+
+    /// The machines that say that they belong to a service, whether or not it still exists.
+    pub(crate) async fn stragglers(&self, service: i32) -> Result<Vec<i32>, NebulaError> {
+        let machines = self.nebula.machines_of_service(self.credentials, service).await?;
+        let ours = machines.into_iter().filter(|machine| self.is_left(machine));
+        Ok(ours.map(|machine| machine.id).collect())
+    }
+
+    /// Asks OneFlow to remove a service, unless it is at it. `urgent` asks again all the same.
+    async fn undeploy(&self, service: i32, urgent: bool) -> Result<Progress, NebulaError> {
+        let (nebula, credentials) = (self.nebula, self.credentials);
+        let seen = match nebula.service(credentials, service).await {
+            Ok(seen) if self.whose.includes(seen.uid) => seen,
+            Ok(_) => return Ok(Progress::Gone),
+            Err(error) if error.is(Kind::NotFound) => return Ok(Progress::Gone),
+            Err(error) => return Err(error),
+        };
+        let asked = Progress::Waits(format!("OneFlow is removing service {service}: {}", seen.state_name()));
+        // A role that could not be ended is not tried again by itself, and the service waits for it for ever.
+        let is_stuck = seen.roles.iter().any(|role| role.state == FAILED_UNDEPLOYING);
+        if matches!(seen.state, UNDEPLOYING | UNDEPLOYING_NETS) && !is_stuck && !urgent {
+            return Ok(asked);
+        }
+        let answer = match nebula.delete_service(credentials, service).await {
+            Err(error) if is_state(&error) => nebula.recover_delete_service(credentials, service).await,
+            Ok(()) if urgent => nebula.recover_delete_service(credentials, service).await,
+            answer => answer,
+        };
+        match answer {
+            Ok(()) => Ok(asked),
+            Err(error) if error.is(Kind::NotFound) => Ok(Progress::Gone),
+            Err(error) if is_state(&error) => Ok(Progress::Waits(error.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for the end of every machine that is left, unless it is at it: a machine that is asked again begins again.
+    /// `urgent` asks again all the same, and leaves it no time to shut down.
+    pub(crate) async fn terminate(&self, ids: &BTreeSet<i32>, urgent: bool) -> Result<Progress, NebulaError> {
+        let ids: Vec<i32> = ids.iter().copied().collect();
+        if ids.is_empty() {
+            return Ok(Progress::Gone);
+        }
+        let machines = self.nebula.machines(self.credentials, &ids).await?;
+        let left: Vec<Machine> = machines.into_iter().filter(|machine| self.is_left(machine)).collect();
+        if left.is_empty() {
+            return Ok(Progress::Gone);
+        }
+        let action = if urgent { Action::TerminateHard } else { Action::Terminate };
+        for machine in left.iter().filter(|machine| urgent || !is_ending(machine)) {
+            match self.nebula.act(self.credentials, machine.id, action).await {
+                // What is in between two states is asked again once it has arrived.
+                Err(error) if !error.is(Kind::NotFound) && !is_state(&error) => return Err(error),
+                _ => {}
+            }
+        }
+        let ids: Vec<String> = left.iter().map(|machine| machine.id.to_string()).collect();
+        Ok(Progress::Waits(format!("VM {} is being terminated", ids.join(", "))))
+    }
+
+    fn is_left(&self, machine: &Machine) -> bool {
+        machine.state != DONE && self.whose.includes_machine(machine)
+    }
+
+    /// One step towards the end of services and their machines.
+    pub(crate) async fn press(
+        &self,
+        services: &BTreeSet<i32>,
+        machines: &mut BTreeSet<i32>,
+        urgent: bool,
+    ) -> Result<Progress, NebulaError> {
+        if let waits @ Progress::Waits(_) = self.undeploy_all(services, urgent).await? {
+            return Ok(waits);
+        }
+        for service in services {
+            machines.extend(self.stragglers(*service).await?);
+        }
+        self.terminate(machines, urgent).await
+    }
+
+    /// Asks OneFlow to remove all of them, and waits for the last one.
+    pub(crate) async fn undeploy_all(
+        &self,
+        services: &BTreeSet<i32>,
+        urgent: bool,
+    ) -> Result<Progress, NebulaError> {
+        let mut progress = Progress::Gone;
+        for service in services {
+            if let waits @ Progress::Waits(_) = self.undeploy(*service, urgent).await? {
+                progress = waits;
+            }
+        }
+        Ok(progress)
+    }
+}
+
+/// On its way to its end: epilog, shutdown, clean-up.
+fn is_ending(machine: &Machine) -> bool {
+    machine.state == ACTIVE && matches!(machine.lcm_state, 11 | 12 | 23)
+}
+
+/// Refused for what it is doing now, and not for ever.
+fn is_state(error: &NebulaError) -> bool {
+    error.is(Kind::Action) || error.is(Kind::Internal)
+}

@@ -1,0 +1,318 @@
+//! What a caller asks for, checked: types, required members, ranges. What only we say is left out.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::function::{Asked, Role};
+use super::json::{Json, Members};
+use super::refusal::Refusal;
+
+/// A runtime as somebody asks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Nothing where we have to think of one.
+    pub name: Option<String>,
+    /// FAAS, DAAS, SCHEDULING, `DEVICE_INFO` and what else came along, in the order in which it came.
+    pub(crate) body: Members,
+    pub faas: Asked,
+    /// Nothing where no data service is asked for.
+    pub daas: Option<Asked>,
+}
+
+/// What the caller cannot decide.
+const OURS: [&str; 2] = ["ID", "SERVICE_ID"];
+const OURS_OF_A_FUNCTION: [&str; 4] = ["VM_ID", "STATE", "ENDPOINT", "ERROR"];
+
+const NAME_CHARS_MAX: usize = 128;
+const FLAVOUR_CHARS_MAX: usize = 128;
+const TEXT_CHARS_MAX: usize = 4096;
+
+const CPU_MAX: u32 = 1024;
+/// 16 TiB.
+const MEMORY_MAX: u32 = 16 * 1024 * 1024;
+/// 1 PiB.
+const DISK_SIZE_MAX: u32 = 1024 * 1024 * 1024;
+
+/// Besides control characters.
+pub(crate) const NOT_IN_XML: [char; 2] = ['\u{fffe}', '\u{ffff}'];
+
+const ROOT: &str = "#/SERVERLESS_RUNTIME";
+
+impl Spec {
+    /// Reads the body of a request.
+    pub fn parse(body: &[u8]) -> Result<Spec, Refusal> {
+        let text = std::str::from_utf8(body).map_err(|error| {
+            let at = error.valid_up_to();
+            Refusal::new(400, "Invalid JSON", format!("the body is not UTF-8 from byte {at} on"))
+        })?;
+        let json = Json::parse(text).map_err(|error| Refusal::new(400, "Invalid JSON", error))?;
+        Spec::check(json).map_err(Refusal::invalid)
+    }
+
+    fn check(mut json: Json) -> Result<Spec, String> {
+        let kind = json.kind();
+        let whole = json.as_object_mut().ok_or_else(|| wrong_type("#/", kind, "object"))?;
+        let asked = whole.remove("SERVERLESS_RUNTIME").ok_or_else(|| missing("#/", "SERVERLESS_RUNTIME"))?;
+        let Json::Object(mut body) = asked else { return Err(wrong_type(ROOT, asked.kind(), "object")) };
+        for name in OURS {
+            body.remove(name);
+        }
+        let name = body.remove("NAME").map(|name| text(ROOT, "NAME", name, NAME_CHARS_MAX)).transpose()?;
+        if body.get("DAAS") == Some(&Json::Null) {
+            body.remove("DAAS");
+        }
+        let faas = function(&mut body, Role::Faas)?.ok_or_else(|| missing(ROOT, "FAAS"))?;
+        let daas = function(&mut body, Role::Daas)?;
+        texts(&body, "SCHEDULING", &["POLICY", "REQUIREMENTS"])?;
+        texts(&body, "DEVICE_INFO", &["GEOGRAPHIC_LOCATION"])?;
+        if let Some(latency) =
+            body.get("DEVICE_INFO").and_then(Json::as_object).and_then(|info| info.get("LATENCY_TO_PE"))
+            && !matches!(latency, Json::Number(_))
+        {
+            return Err(wrong_type(&format!("{ROOT}/DEVICE_INFO/LATENCY_TO_PE"), latency.kind(), "number"));
+        }
+        // OpenNebula takes blanks away from the ends of some names, and not the same ones in every release.
+        let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+        Ok(Spec { name, body, faas, daas })
+    }
+
+    /// The flavours in one word, as service templates are called.
+    pub fn tuple(&self) -> String {
+        match &self.daas {
+            Some(daas) if !daas.flavour.is_empty() => format!("{}-{}", self.faas.flavour, daas.flavour),
+            _ => self.faas.flavour.clone(),
+        }
+    }
+
+    /// The functions of a new runtime. Data without a flavour means no data.
+    pub fn functions(&self) -> impl Iterator<Item = (Role, &Asked)> {
+        self.sent().filter(|(role, asked)| *role == Role::Faas || !asked.flavour.is_empty())
+    }
+
+    /// The functions that were sent. Nobody has to repeat the flavours of a runtime to change it.
+    pub(crate) fn sent(&self) -> impl Iterator<Item = (Role, &Asked)> {
+        let daas = self.daas.as_ref().map(|daas| (Role::Daas, daas));
+        std::iter::once((Role::Faas, &self.faas)).chain(daas)
+    }
+
+    /// A member of SCHEDULING or `DEVICE_INFO`.
+    pub(crate) fn block(&self, name: &str) -> Option<&Members> {
+        self.body.get(name).and_then(Json::as_object)
+    }
+
+    fn to_json(&self) -> Json {
+        let mut inner = Members::default();
+        if let Some(name) = &self.name {
+            inner.set("NAME", name.as_str());
+        }
+        for (name, value) in self.body.iter() {
+            inner.set(name, value.clone());
+        }
+        Members::from_iter([("SERVERLESS_RUNTIME".to_owned(), Json::Object(inner))]).into()
+    }
+}
+
+/// Takes what a function asks for out of the body, and leaves there what is echoed.
+fn function(body: &mut Members, role: Role) -> Result<Option<Asked>, String> {
+    let path = format!("{ROOT}/{}", role.as_str());
+    let Some(json) = body.get_mut(role.as_str()) else { return Ok(None) };
+    let kind = json.kind();
+    let members = json.as_object_mut().ok_or_else(|| wrong_type(&path, kind, "object"))?;
+    for name in OURS_OF_A_FUNCTION {
+        members.remove(name);
+    }
+    let flavour = members.get("FLAVOUR").cloned().ok_or_else(|| missing(&path, "FLAVOUR"))?;
+    Ok(Some(Asked {
+        flavour: text(&path, "FLAVOUR", flavour, FLAVOUR_CHARS_MAX)?,
+        cpu: amount(&path, members, "CPU", CPU_MAX)?,
+        memory: amount(&path, members, "MEMORY", MEMORY_MAX)?,
+        disk_size: amount(&path, members, "DISK_SIZE", DISK_SIZE_MAX)?,
+    }))
+}
+
+fn amount(path: &str, members: &Members, name: &str, max: u32) -> Result<Option<u32>, String> {
+    let Some(json) = members.get(name) else { return Ok(None) };
+    let Json::Number(number) = json else {
+        return Err(wrong_type(&format!("{path}/{name}"), json.kind(), "integer"));
+    };
+    if number.is_f64() {
+        return Err(wrong_type(&format!("{path}/{name}"), "number", "integer"));
+    }
+    let amount = number.as_u64().and_then(|number| u32::try_from(number).ok());
+    match amount.filter(|amount| (1..=max).contains(amount)) {
+        Some(amount) => Ok(Some(amount)),
+        None => Err(format!("The property '{path}/{name}' is {number}: give an integer from 1 to {max}")),
+    }
+}
+
+fn text(path: &str, name: &str, json: Json, chars_max: usize) -> Result<String, String> {
+    let kind = json.kind();
+    let Json::Text(text) = json else {
+        return Err(wrong_type(&format!("{path}/{name}"), kind, "string"));
+    };
+    let rule = if text.chars().count() > chars_max {
+        format!("has more than {chars_max} characters: give a shorter one")
+    } else if text.chars().any(|c| c.is_control() || NOT_IN_XML.contains(&c)) {
+        "has control characters: leave them out".to_owned()
+    } else {
+        return Ok(text);
+    };
+    Err(format!("The property '{path}/{name}' {rule}"))
+}
+
+fn texts(body: &Members, block: &str, names: &[&str]) -> Result<(), String> {
+    let Some(json) = body.get(block) else { return Ok(()) };
+    let path = format!("{ROOT}/{block}");
+    let members = json.as_object().ok_or_else(|| wrong_type(&path, json.kind(), "object"))?;
+    for name in names {
+        if let Some(value) = members.get(name) {
+            text(&path, name, value.clone(), TEXT_CHARS_MAX)?;
+        }
+    }
+    Ok(())
+}
+
+fn wrong_type(path: &str, kind: &str, wanted: &str) -> String {
+    format!("The property '{path}' of type {kind} did not match the following type: {wanted}")
+}
+
+fn missing(path: &str, name: &str) -> String {
+    format!("The property '{path}' did not contain a required property of '{name}'")
+}
+
+/// As text, because what is saved does not keep the order of members.
+impl Serialize for Spec {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_json().to_string())
+    }
+}
+
+impl<'de> Deserialize<'de> for Spec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Spec, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let json = Json::parse(&text).map_err(serde::de::Error::custom)?;
+        Spec::check(json).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Spec, String> {
+        Spec::parse(text.as_bytes()).map_err(|refusal| {
+            assert_eq!(refusal.status, 400, "{refusal:?}");
+            refusal.message.as_str().expect("a text").to_owned()
+        })
+    }
+
+    fn of(runtime: &str) -> Result<Spec, String> {
+        read(&format!(r#"{{"SERVERLESS_RUNTIME":{runtime}}}"#))
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_the_words_that_clients_know() {
+        let property = |path: &str, rest: &str| format!("The property '#/{path}' {rest}");
+        let typed = |path: &str, kind: &str, wanted: &str| {
+            property(path, &format!("of type {kind} did not match the following type: {wanted}"))
+        };
+        let lacks = |path: &str, name: &str| {
+            property(path, &format!("did not contain a required property of '{name}'"))
+        };
+        let inner = |path: &str| format!("SERVERLESS_RUNTIME/{path}");
+        let cases = [
+            ("[]", typed("", "array", "object")),
+            ("null", typed("", "null", "object")),
+            ("\"/etc/passwd\"", typed("", "string", "object")),
+            ("{}", lacks("", "SERVERLESS_RUNTIME")),
+            (r#"{"SERVERLESS_RUNTIME":7}"#, typed("SERVERLESS_RUNTIME", "integer", "object")),
+            (r#"{"SERVERLESS_RUNTIME":{"NAME":"x"}}"#, lacks("SERVERLESS_RUNTIME", "FAAS")),
+            (r#"{"SERVERLESS_RUNTIME":{"FAAS":{}}}"#, lacks(&inner("FAAS"), "FLAVOUR")),
+        ];
+        for (text, message) in cases {
+            assert_eq!(read(text).unwrap_err(), message, "{text}");
+        }
+        let functions = [
+            (r#""CPU":"two""#, typed(&inner("FAAS/CPU"), "string", "integer")),
+            (r#""CPU":0.5"#, typed(&inner("FAAS/CPU"), "number", "integer")),
+            (r#""CPU":1.0"#, typed(&inner("FAAS/CPU"), "number", "integer")),
+            (r#""CPU":0"#, property(&inner("FAAS/CPU"), "is 0: give an integer from 1 to 1024")),
+            (r#""MEMORY":-5"#, property(&inner("FAAS/MEMORY"), "is -5: give an integer from 1 to 16777216")),
+            (r#""MEMORY":true"#, typed(&inner("FAAS/MEMORY"), "boolean", "integer")),
+            (r#""DISK_SIZE":null"#, typed(&inner("FAAS/DISK_SIZE"), "null", "integer")),
+        ];
+        for (member, message) in functions {
+            let text = format!(r#"{{"FAAS":{{"FLAVOUR":"F",{member}}}}}"#);
+            assert_eq!(of(&text).unwrap_err(), message, "{text}");
+        }
+        let others = [
+            (r#""DAAS":{}"#, lacks(&inner("DAAS"), "FLAVOUR")),
+            (r#""NAME":5"#, typed(&inner("NAME"), "integer", "string")),
+            (r#""SCHEDULING":{"POLICY":1}"#, typed(&inner("SCHEDULING/POLICY"), "integer", "string")),
+            (r#""DEVICE_INFO":[]"#, typed(&inner("DEVICE_INFO"), "array", "object")),
+            (
+                r#""DEVICE_INFO":{"LATENCY_TO_PE":"x"}"#,
+                typed(&inner("DEVICE_INFO/LATENCY_TO_PE"), "string", "number"),
+            ),
+        ];
+        for (member, message) in others {
+            let text = format!(r#"{{"FAAS":{{"FLAVOUR":"F"}},{member}}}"#);
+            assert_eq!(of(&text).unwrap_err(), message, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_json_is_refused_as_such() {
+        for body in [&b""[..], b"{nope", b"\xff", b"{} {}"] {
+            let refusal = Spec::parse(body).unwrap_err();
+            assert_eq!((refusal.status, refusal.error.as_str()), (400, "Invalid JSON"), "{body:?}");
+        }
+    }
+
+    #[test]
+    fn no_data_service_is_asked_for_in_three_ways() {
+        for member in ["", r#","DAAS":null"#, r#","DAAS":{"FLAVOUR":""}"#] {
+            let spec = of(&format!(r#"{{"FAAS":{{"FLAVOUR":"F"}}{member}}}"#)).unwrap();
+            assert_eq!((spec.functions().count(), spec.tuple().as_str()), (1, "F"), "{member}");
+        }
+        let spec = of(r#"{"FAAS":{"FLAVOUR":"F"},"DAAS":{"FLAVOUR":"D","CPU":2}}"#).unwrap();
+        assert_eq!((spec.tuple().as_str(), spec.daas.unwrap().cpu), ("F-D", Some(2)));
+    }
+
+    #[test]
+    fn what_only_we_say_is_not_taken_from_a_caller() {
+        let text = r#"{"NAME":"n","ID":7,"SERVICE_ID":8,"FOO":[1],"FAAS":
+            {"FLAVOUR":"F","VM_ID":3,"STATE":"ERROR","ENDPOINT":"http://x","ERROR":"e","BAR":"b"}}"#;
+        let spec = of(text).unwrap();
+        let body = Json::Object(spec.body.clone()).to_string();
+        assert_eq!(body, r#"{"FOO":[1],"FAAS":{"FLAVOUR":"F","BAR":"b"}}"#);
+        assert_eq!(spec.name.as_deref(), Some("n"));
+    }
+
+    #[test]
+    fn a_spec_comes_back_from_where_it_was_saved() {
+        let text = r#"{"NAME":"n","Z":1,"FAAS":{"FLAVOUR":"F","MEMORY":768},"A":2,"DEVICE_INFO":{"LATENCY_TO_PE":0.5}}"#;
+        let spec = of(text).unwrap();
+        let saved = serde_json::to_value(&spec).unwrap();
+        assert_eq!(serde_json::from_value::<Spec>(saved).unwrap(), spec);
+    }
+
+    #[test]
+    fn blanks_at_the_ends_of_a_name_do_not_count() {
+        let name = |name: &str| of(&format!(r#"{{"NAME":"{name}","FAAS":{{"FLAVOUR":"F"}}}}"#)).unwrap().name;
+        assert_eq!(name("  two words  ").as_deref(), Some("two words"));
+        assert_eq!(name("   "), None);
+    }
+
+    #[test]
+    fn names_and_texts_have_limits() {
+        for (member, part) in [
+            (format!(r#""NAME":"{}""#, "n".repeat(129)), "more than 128 characters"),
+            (r#""NAME":"a\nb""#.to_owned(), "control characters"),
+            (r#""NAME":"a\ufffeb""#.to_owned(), "control characters"),
+            (format!(r#""SCHEDULING":{{"POLICY":"{}"}}"#, "p".repeat(4097)), "more than 4096 characters"),
+        ] {
+            let error = of(&format!(r#"{{"FAAS":{{"FLAVOUR":"F"}},{member}}}"#)).unwrap_err();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! `serverless.create`: makes the document of a runtime, then its service, and waits until its machines exist. The
+//! document comes first, so that nothing is ever without a trace.
+
+mod allocate_document;
+mod end_twins;
+mod instantiate_service;
+mod mint_login;
+mod record_runtime;
+mod wait_for_machines;
+
+use std::collections::BTreeMap;
+
+use engine::Rest;
+use engine::prelude::*;
+use engine::store::Portrait;
+use opennebula::{Credentials, Dialect, NebulaError, ServiceTemplate, TemplateRole};
+
+use crate::model::choose::choose;
+use crate::model::contents::Common;
+use crate::model::errand::{self, Input};
+use crate::model::function::Role;
+use crate::model::refusal::Refusal;
+use crate::model::report::Answers;
+use crate::model::settings::{Serverless, SrAuth};
+use crate::model::spec::Spec;
+use crate::model::{CREATE, marks};
+
+pub struct Create;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Params {
+    pub spec: Spec,
+    pub template: Chosen,
+}
+
+/// The service template that stands for the flavours.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Chosen {
+    pub id: i32,
+    pub name: String,
+    /// In the order of the template.
+    roles: Vec<ChosenRole>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ChosenRole {
+    name: String,
+    vm_template: i32,
+    /// Whether it speaks the language of OneFlow 7.
+    seven: bool,
+}
+
+/// What the steps learned.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct State {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<i32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<i32>,
+    /// The first machine of every role that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<BTreeMap<Role, i32>>,
+    /// The body of the answer: JSON with its members in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+}
+
+impl Workflow for Create {
+    const KIND: &'static str = CREATE;
+    const ABOUT: &'static str = "Makes a serverless runtime in OpenNebula.";
+    const DEADLINE: Duration = Duration::from_hours(1);
+    type Params = Params;
+    type State = State;
+    type Input = Input;
+
+    fn parting(op: &Operation<Create>, rest: &Rest<'_>) -> Option<Portrait> {
+        errand::parting(op, rest)
+    }
+}
+
+impl Answers for Create {
+    fn refusal(state: &mut State) -> &mut Option<Refusal> {
+        &mut state.refusal
+    }
+}
+
+/// Finds out whether the runtime can be made, and of what. Reads only; who is not known to OpenNebula ends here.
+pub async fn prepare(
+    serverless: &Serverless,
+    credentials: &Credentials,
+    spec: Spec,
+) -> Result<Params, Refusal> {
+    check_name(&spec)?;
+    let template = choose(serverless, credentials, &spec).await?;
+    let chosen = Chosen::of(&template)?;
+    let params = Params { spec, template: chosen };
+    // A login of the right form stands for the real one, which nobody needs yet.
+    let login = (serverless.settings.sr_auth != SrAuth::None).then(|| credentials.text());
+    let contents = params.contents(serverless, credentials, login.as_ref()).await?;
+    for role in &params.template.roles {
+        if let Some(contents) = contents.get(&role.name) {
+            let written =
+                if role.seven { contents.to_json().map(drop) } else { contents.to_text().map(drop) };
+            written.map_err(|why| Refusal::invalid(why.to_string()))?;
+        }
+    }
+    Ok(params)
+}
+
+/// OpenNebula writes the name of a document into XML as it is, and refuses what is no XML any longer.
+fn check_name(spec: &Spec) -> Result<(), Refusal> {
+    let name = spec.name.as_deref().unwrap_or_default();
+    match ["<", "&", "]]>"].into_iter().find(|part| name.contains(part)) {
+        Some(found) => Err(Refusal::invalid(format!(
+            "The property '#/SERVERLESS_RUNTIME/NAME' has {found}, which OpenNebula does not take: leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl Params {
+    /// What every role adds to its VM template.
+    async fn contents(
+        &self,
+        serverless: &Serverless,
+        credentials: &Credentials,
+        login: Option<&SecretString>,
+    ) -> Result<BTreeMap<String, opennebula::Template>, Refusal> {
+        let common = Common {
+            settings: &serverless.settings,
+            spec: &self.spec,
+            service_template: self.template.id,
+            login,
+        };
+        let mut contents = BTreeMap::new();
+        for (role, asked) in self.spec.functions() {
+            let Some(chosen) = self.template.roles.iter().find(|chosen| chosen.name == role.as_str()) else {
+                continue;
+            };
+            let base = serverless.nebula.vm_template(credentials, chosen.vm_template).await;
+            let base = base.map_err(|error| unreadable(role, &error))?;
+            let image_size = match serverless.nebula.image_size(credentials, chosen.vm_template).await {
+                // Then OpenNebula says by itself what is wrong with the disk.
+                Err(error) if !error.may_heal() => None,
+                size => size.map_err(|error| unreadable(role, &error))?,
+            };
+            let made = common.contents((role, chosen.dialect()), asked, (&base, image_size))?;
+            contents.insert(role.as_str().to_owned(), made);
+        }
+        Ok(contents)
+    }
+}
+
+fn unreadable(role: Role, error: &NebulaError) -> Refusal {
+    let mut refusal =
+        Refusal::of(format!("Failed to read VM Template for Function {}", role.as_str()), error);
+    // Nothing of the caller's is missing.
+    if refusal.status == 404 {
+        refusal.status = 500;
+    }
+    refusal
+}
+
+impl ChosenRole {
+    fn dialect(&self) -> Dialect {
+        if self.seven { Dialect::Seven } else { Dialect::Six }
+    }
+}
+
+impl Chosen {
+    fn of(template: &ServiceTemplate) -> Result<Chosen, Refusal> {
+        let role = |role: &TemplateRole| {
+            let vm_template = role.vm_template.ok_or_else(|| {
+                let error = format!("Failed to read VM Template for Function {}", role.name);
+                Refusal::new(500, error, format!("service template {} names none", template.id))
+            })?;
+            Ok(ChosenRole { name: role.name.clone(), vm_template, seven: role.dialect == Dialect::Seven })
+        };
+        let roles = template.roles.iter().map(role).collect::<Result<_, Refusal>>()?;
+        Ok(Chosen { id: template.id, name: template.name.clone(), roles })
+    }
+
+    /// As much of it as OneFlow has to be told.
+    fn template(&self) -> ServiceTemplate {
+        let role = |role: &ChosenRole| TemplateRole {
+            name: role.name.clone(),
+            vm_template: Some(role.vm_template),
+            dialect: role.dialect(),
+            cardinality: 1,
+            parents: Vec::new(),
+        };
+        ServiceTemplate {
+            id: self.id,
+            uid: 0,
+            gid: 0,
+            uname: String::new(),
+            gname: String::new(),
+            name: self.name.clone(),
+            deployment: String::new(),
+            roles: self.roles.iter().map(role).collect(),
+        }
+    }
+}
+
+/// The name of the runtime, the same in every pass.
+fn name_of(op: &Operation<Create>) -> String {
+    let spec = &op.params.spec;
+    spec.name.clone().unwrap_or_else(|| format!("{}_{}", spec.tuple(), op.id))
+}
+
+fn service_name_of(op: &Operation<Create>, document: i32) -> String {
+    marks::service_name(document, &op.token(marks::LABEL))
+}
+
+/// The table of steps and weights.
+pub fn plan(serverless: &Arc<Serverless>) -> Plan<Create> {
+    let mints = serverless.settings.sr_auth == SrAuth::Token;
+    Plan::new(OnFailure::Unwind)
+        .step(10, allocate_document::AllocateDocument::new(serverless))
+        .step_if(mints, 20, mint_login::MintLogin::new(serverless))
+        .step(30, instantiate_service::InstantiateService::new(serverless))
+        .step(40, wait_for_machines::WaitForMachines::new(serverless))
+        .step_when(end_twins::EndTwins::is_needed, 45, end_twins::EndTwins::new(serverless))
+        .step(50, record_runtime::RecordRuntime::new(serverless))
+}

@@ -1,0 +1,59 @@
+//! Marks the document, so that from now on the runtime is gone for everybody but who removes it.
+
+use engine::prelude::*;
+use opennebula::{AttributeName, Refusal as Kind, Template};
+
+use super::Delete;
+use crate::model::errand::credentials;
+use crate::model::marks;
+use crate::model::report::{OPENNEBULA, PATIENT, stop};
+use crate::model::settings::Serverless;
+
+pub(crate) struct MarkDocument {
+    serverless: Arc<Serverless>,
+}
+
+const DELETING: AttributeName = AttributeName::of(marks::DELETING);
+
+impl MarkDocument {
+    pub(crate) fn new(serverless: &Arc<Serverless>) -> MarkDocument {
+        MarkDocument { serverless: Arc::clone(serverless) }
+    }
+}
+
+#[async_trait]
+impl Step<Delete> for MarkDocument {
+    fn name(&self) -> &'static str {
+        "mark_document"
+    }
+
+    fn title(&self) -> &'static str {
+        "Marking the document of the runtime"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(PATIENT)
+    }
+
+    async fn run(&self, op: &mut Operation<Delete>) -> Outcome {
+        if op.state.marked_at.is_some() {
+            return done();
+        }
+        let credentials = credentials(op).await?;
+        let mut template = Template::new();
+        template.set(DELETING, marks::YES);
+        match self.serverless.nebula.amend_document(&credentials, op.params.document, &template).await {
+            Err(error) if !error.is(Kind::NotFound) => {
+                Err(stop(op, "Failed to delete Serverless Runtime Document", error))
+            }
+            _ => {
+                op.state.marked_at = Some(op.now());
+                done()
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What changes about one function: what it has now, and what it should have.
+
+use opennebula::{AttributeName, Capacity, Machine, Template, Text, Vector};
+use serde::{Deserialize, Serialize};
+
+use crate::model::contents::SCHEDULING;
+use crate::model::function::{Role, Seen};
+
+/// Something before and after.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FromTo<T> {
+    pub from: T,
+    pub to: T,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    pub role: Role,
+    pub machine: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<FromTo<u32>>,
+    /// Megabytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<FromTo<u32>>,
+    /// Megabytes of the first disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<FromTo<u32>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<FromTo<Place>>,
+    /// The machine is in an error state, and why: it is recovered, and nothing else is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recover: Option<String>,
+}
+
+/// The attributes of a machine that say where it should be. Nothing leaves an attribute as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_info: Option<Vec<(String, String)>>,
+}
+
+impl Change {
+    pub(crate) fn recovery(role: Role, machine: i32, why: &str) -> Change {
+        let recover = Some(why.to_owned());
+        Change { role, machine, cpu: None, memory: None, disk: None, place: None, recover }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.resizes() && self.disk.is_none() && self.place.is_none() && self.recover.is_none()
+    }
+
+    /// Whether it is about capacity.
+    pub(crate) fn resizes(&self) -> bool {
+        self.cpu.is_some() || self.memory.is_some()
+    }
+
+    pub(crate) fn capacity(&self) -> Capacity {
+        Capacity {
+            cpu: self.cpu.as_ref().map(|cpu| cpu.to),
+            memory: self.memory.as_ref().map(|memory| memory.to),
+        }
+    }
+
+    pub(crate) fn old_capacity(&self) -> Capacity {
+        Capacity {
+            cpu: self.cpu.as_ref().map(|cpu| cpu.from),
+            memory: self.memory.as_ref().map(|memory| memory.from),
+        }
+    }
+}
+
+/// Whether a machine has that capacity.
+pub(crate) fn has(machine: &Machine, capacity: Capacity) -> bool {
+    let seen = Seen::of(machine);
+    capacity.cpu.is_none_or(|cpu| seen.cpu == Some(cpu))
+        && capacity.memory.is_none_or(|memory| seen.memory == Some(memory))
+}
+
+/// Capacity in words.
+pub(crate) fn words(capacity: Capacity) -> String {
+    let cpu = capacity.cpu.map(|cpu| format!("CPU {cpu}"));
+    let memory = capacity.memory.map(|memory| format!("MEMORY {memory}"));
+    cpu.into_iter().chain(memory).collect::<Vec<_>>().join(", ")
+}
+
+const DEVICE_INFO: AttributeName = AttributeName::of("DEVICE_INFO");
+
+impl Place {
+    /// What a machine has of those attributes that are about to change. What it does not have is empty.
+    pub(crate) fn of(machine: &Machine, about: &Place) -> Place {
+        let user = &machine.user_template;
+        let attribute = |name| user.get(name).unwrap_or_default().to_owned();
+        let pairs = |vector: &Vector| {
+            let pair = |(name, value): &(AttributeName, Text)| (name.to_string(), value.as_str().to_owned());
+            vector.pairs().iter().map(pair).collect()
+        };
+        Place {
+            rank: about.rank.as_ref().map(|_| attribute(SCHEDULING[0].1)),
+            requirements: about.requirements.as_ref().map(|_| attribute(SCHEDULING[1].1)),
+            device_info: about
+                .device_info
+                .as_ref()
+                .map(|_| user.vectors("DEVICE_INFO").next().map(pairs).unwrap_or_default()),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Place::default()
+    }
+
+    /// As it is written into a machine. All of it was checked when it came in, or was there before.
+    pub(crate) fn template(&self) -> Template {
+        let mut template = Template::new();
+        let attributes = [(SCHEDULING[0].1, &self.rank), (SCHEDULING[1].1, &self.requirements)];
+        for (name, value) in attributes {
+            if let Some(value) = value {
+                template.set(AttributeName::of(name), Text::ours(value.as_str()));
+            }
+        }
+        if let Some(info) = &self.device_info {
+            let pair = |(name, value): &(String, String)| {
+                AttributeName::parse(name).ok().map(|name| (name, Text::ours(value.as_str())))
+            };
+            template.push_vector(DEVICE_INFO, info.iter().filter_map(pair).collect());
+        }
+        template
+    }
+}

@@ -1,0 +1,181 @@
+//! Compares what is asked for with what there is. What cannot be done is refused before anything is touched.
+
+use opennebula::{AttributeName, Credentials, Machine, Text, Vector};
+
+use super::Params;
+use super::change::{Change, FromTo, Place};
+use super::recover_machine::on_an_error_state;
+use crate::model::contents::{device_info, schedule};
+use crate::model::function::{Asked, Role, Seen};
+use crate::model::json::{Json, Members};
+use crate::model::refusal::Refusal;
+use crate::model::runtime::Runtime;
+use crate::model::settings::{Serverless, ServerlessSettings};
+use crate::model::spec::Spec;
+use crate::model::state::{DONE, RuntimeState};
+use crate::model::{marks, view};
+
+/// Finds out what changes. Reads only. The body is looked at last, so that a runtime which does not exist is not found
+/// whatever was sent.
+pub async fn prepare(
+    serverless: &Serverless,
+    credentials: &Credentials,
+    id: i32,
+    body: &[u8],
+) -> Result<Params, Refusal> {
+    let document = view::document(serverless, credentials, id).await?;
+    if marks::is_deleting(&document) {
+        return Err(Refusal::not_found());
+    }
+    let spec = Spec::parse(body)?;
+    check_name(spec.name.as_ref().filter(|name| **name != document.name))?;
+    let look = view::look(serverless, credentials, &document).await?;
+    let (before, mut runtime) = (Runtime::stored(&document)?, look.runtime);
+    let blocks = merged(&runtime, &spec);
+    let place = place(&blocks, &serverless.settings)?;
+    let mut functions = Vec::new();
+    for (role, asked) in spec.sent().filter(|(role, _)| runtime.roles().any(|own| own == *role)) {
+        let machine = look.machines.get(&role);
+        if let Some(machine) = machine.filter(|machine| machine.uid != document.uid) {
+            let message = format!("VM {} belongs to another user than document {id}", machine.id);
+            return Err(Refusal::new(403, "Cannot update Serverless Runtime", message));
+        }
+        if let Some(why) = gate(&runtime, role, machine)? {
+            let recovery = machine.map(|machine| Change::recovery(role, machine.id, &why));
+            let functions = recovery.into_iter().collect();
+            return Ok(Params { document: id, functions, reschedule: false, body: None, name: None });
+        }
+        if let Some(machine) = machine {
+            functions.push(change(role, asked, machine, &place)?);
+        }
+    }
+    functions.retain(|change| !change.is_empty());
+    let reschedules = |place: &FromTo<Place>| {
+        place.from.rank != place.to.rank || place.from.requirements != place.to.requirements
+    };
+    let reschedule = functions.iter().filter_map(|change| change.place.as_ref()).any(reschedules);
+    for (name, members) in blocks {
+        runtime.set_block(name, members);
+    }
+    after(&mut runtime, &functions);
+    let (from, to) = (before.to_document(), runtime.to_document());
+    let body = (from != to).then_some(FromTo { from, to });
+    let name = spec.name.filter(|name| *name != document.name);
+    let name = name.map(|to| FromTo { from: document.name, to });
+    Ok(Params { document: id, functions, reschedule, body, name })
+}
+
+/// OpenNebula takes these in the name of a new document and not in a new name.
+const NOT_IN_A_NEW_NAME: &[char] = &['&', '|', ':', '\\', '"', ';', '/', '\'', '#', '{', '}', '$', '<', '>'];
+
+fn check_name(new: Option<&String>) -> Result<(), Refusal> {
+    let Some(found) = new.and_then(|name| name.chars().find(|c| NOT_IN_A_NEW_NAME.contains(c))) else {
+        return Ok(());
+    };
+    let message =
+        format!("The property '#/SERVERLESS_RUNTIME/NAME' has a {found}: leave it out of a new name");
+    Err(Refusal::invalid(message))
+}
+
+/// Only a machine that runs can be changed. Says why one has to be recovered in place of that.
+fn gate(runtime: &Runtime, role: Role, machine: Option<&Machine>) -> Result<Option<String>, Refusal> {
+    match runtime.state(role) {
+        Some(RuntimeState::Running) => Ok(None),
+        Some(RuntimeState::Error) => {
+            let why = runtime.error(role).unwrap_or_default();
+            match machine {
+                Some(machine) if machine.state != DONE => Ok(Some(why.to_owned())),
+                // Nothing is there that could be recovered.
+                _ => Err(Refusal::new(500, on_an_error_state(role), why).and(MAKE_A_NEW_ONE)),
+            }
+        }
+        state => {
+            let state = state.unwrap_or(RuntimeState::Pending);
+            let function = format!("Cannot update Serverless Runtime Function VM {}", role.as_str());
+            Err(Refusal::new(423, format!("{function} on a transient state"), state.as_str()))
+        }
+    }
+}
+
+const MAKE_A_NEW_ONE: &str = "it cannot be recovered: delete the runtime and create a new one";
+
+/// What of a function is different from what it has. What was not sent stays as it is.
+fn change(role: Role, asked: &Asked, machine: &Machine, place: &Place) -> Result<Change, Refusal> {
+    let seen = Seen::of(machine);
+    let differs = |now: Option<u32>, wanted: Option<u32>| {
+        let (from, to) = (now?, wanted?);
+        (from != to).then_some(FromTo { from, to })
+    };
+    let disk = differs(seen.disk_size, asked.disk_size);
+    if let Some(disk) = disk.as_ref().filter(|disk| disk.to < disk.from) {
+        let FromTo { from, to } = disk;
+        let message = format!(
+            "the disk of {} has {from} MB and cannot shrink to {to}: ask for at least as much as it has",
+            role.as_str()
+        );
+        return Err(Refusal::new(422, "Failed to resize Serverless Runtime Function VM disk", message));
+    }
+    let now = Place::of(machine, place);
+    let place = (now != *place && !place.is_empty()).then(|| FromTo { from: now, to: place.clone() });
+    Ok(Change {
+        role,
+        machine: machine.id,
+        cpu: differs(seen.cpu, asked.cpu),
+        memory: differs(seen.memory, asked.memory),
+        disk,
+        place,
+        recover: None,
+    })
+}
+
+/// SCHEDULING and `DEVICE_INFO` as they are from now on: what was sent over what was there.
+fn merged(runtime: &Runtime, spec: &Spec) -> Vec<(&'static str, Members)> {
+    let merge = |name: &'static str| {
+        let sent = spec.block(name)?;
+        let mut members = runtime.block(name).cloned().unwrap_or_default();
+        for (name, value) in sent.iter() {
+            members.set(name, value.clone());
+        }
+        Some((name, members))
+    };
+    ["SCHEDULING", "DEVICE_INFO"].into_iter().filter_map(merge).collect()
+}
+
+/// What that means for the machines.
+fn place(blocks: &[(&'static str, Members)], settings: &ServerlessSettings) -> Result<Place, Refusal> {
+    let mut place = Place::default();
+    for (name, members) in blocks {
+        if *name == "SCHEDULING" {
+            let attribute = |name: &str| -> Result<Option<String>, Refusal> {
+                let Some(text) = members.get(name).and_then(Json::as_str) else { return Ok(None) };
+                let text = schedule(text, settings);
+                let fits = Text::from_user(text.as_str()).map(drop);
+                let path = format!("#/SERVERLESS_RUNTIME/SCHEDULING/{name}");
+                fits.map_err(|why| Refusal::invalid(format!("The property '{path}' cannot be used: {why}")))?;
+                Ok(Some(text))
+            };
+            place.rank = attribute("POLICY")?;
+            place.requirements = attribute("REQUIREMENTS")?;
+        } else {
+            place.device_info = Some(pairs(&device_info(members)?));
+        }
+    }
+    Ok(place)
+}
+
+fn pairs(vector: &Vector) -> Vec<(String, String)> {
+    let pair = |(name, value): &(AttributeName, Text)| (name.to_string(), value.as_str().to_owned());
+    vector.pairs().iter().map(pair).collect()
+}
+
+/// The runtime as it will be.
+fn after(runtime: &mut Runtime, functions: &[Change]) {
+    for change in functions {
+        let amounts = [("CPU", &change.cpu), ("MEMORY", &change.memory), ("DISK_SIZE", &change.disk)];
+        for (name, amount) in amounts {
+            if let Some(amount) = amount {
+                runtime.set_amount(change.role, name, amount.to);
+            }
+        }
+    }
+}

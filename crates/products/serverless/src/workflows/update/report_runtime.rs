@@ -1,0 +1,62 @@
+//! Looks at the runtime once more, and puts the answer together.
+
+use engine::prelude::*;
+
+use super::Update;
+use crate::model::errand::credentials;
+use crate::model::report::{OPENNEBULA, brisk, refuse};
+use crate::model::settings::Serverless;
+use crate::model::state::RuntimeState;
+use crate::model::{Role, view};
+
+pub(crate) struct ReportRuntime {
+    serverless: Arc<Serverless>,
+}
+
+impl ReportRuntime {
+    pub(crate) fn new(serverless: &Arc<Serverless>) -> ReportRuntime {
+        ReportRuntime { serverless: Arc::clone(serverless) }
+    }
+}
+
+#[async_trait]
+impl Step<Update> for ReportRuntime {
+    fn name(&self) -> &'static str {
+        "report_runtime"
+    }
+
+    fn title(&self) -> &'static str {
+        "Looking at the runtime"
+    }
+
+    fn effect(&self) -> Effect {
+        Effect::Pure
+    }
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.serverless.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
+        if op.state.runtime.is_some() {
+            return done();
+        }
+        let credentials = credentials(op).await?;
+        let mut runtime = match view::read(&self.serverless, &credentials, op.params.document).await {
+            Ok(runtime) => runtime,
+            Err(refusal) => return Err(refuse(op, refusal)),
+        };
+        for role in Role::ALL {
+            // A machine that is on its way back is not new.
+            if runtime.state(role) == Some(RuntimeState::Pending) {
+                runtime.set_state(role, RuntimeState::Updating);
+            }
+        }
+        op.state.runtime = Some(runtime.to_answer());
+        op.state.refusal = None;
+        done()
+    }
+}

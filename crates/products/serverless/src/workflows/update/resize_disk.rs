@@ -1,0 +1,105 @@
+//! Makes the first disk of every machine larger. A disk never shrinks, so this cannot be taken back.
+
+use std::collections::BTreeSet;
+
+use engine::prelude::*;
+
+use super::change::{Change, FromTo};
+use super::resize_machine::settled;
+use super::{Update, going_on_for, leave, put_back};
+use crate::model::errand::credentials;
+use crate::model::function::{Role, Seen};
+use crate::model::refusal::Refusal;
+use crate::model::report::{OPENNEBULA, brisk, refuse, stop};
+use crate::model::settings::Serverless;
+
+pub(crate) struct ResizeDisk {
+    serverless: Arc<Serverless>,
+}
+
+/// The machines for which OpenNebula has accepted the new size.
+#[derive(Default, Serialize, Deserialize)]
+struct Accepted(BTreeSet<Role>);
+
+impl Fact for Accepted {
+    const KEY: &'static str = "resize_disk.accepted";
+}
+
+const FAILED: &str = "Failed to resize Serverless Runtime Function VM disk";
+const FIRST_DISK: i32 = 0;
+const WATCHED: &str = "resize_disk.watched";
+
+impl ResizeDisk {
+    pub(crate) fn new(serverless: &Arc<Serverless>) -> ResizeDisk {
+        ResizeDisk { serverless: Arc::clone(serverless) }
+    }
+
+    async fn grow(&self, op: &mut Operation<Update>, change: &Change, size: &FromTo<u32>) -> Outcome {
+        let credentials = credentials(op).await?;
+        let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
+        let machine = machine.map_err(|error| stop(op, FAILED, error))?;
+        settled(&self.serverless, op, (WATCHED, change.role), &machine)?;
+        let has = Seen::of(&machine).disk_size;
+        if has == Some(size.to) {
+            return done();
+        }
+        let mut accepted = op.recall::<Accepted>()?.unwrap_or_default();
+        if accepted.0.contains(&change.role) {
+            let why = machine.user_template.get("ERROR").unwrap_or("its host did not do it");
+            let message = format!("VM {} runs again, its disk is not of {} MB: {why}", machine.id, size.to);
+            return Err(refuse(op, Refusal::new(500, FAILED, message)));
+        }
+        let answer =
+            self.serverless.nebula.resize_disk(&credentials, change.machine, FIRST_DISK, size.to).await;
+        answer.map_err(|error| stop(op, FAILED, error))?;
+        accepted.0.insert(change.role);
+        op.remember(&accepted)?;
+        let going_on_for = going_on_for(op);
+        wait(self.serverless.settings.pause(going_on_for), format!("the disk of VM {} grows", change.machine))
+    }
+}
+
+#[async_trait]
+impl Step<Update> for ResizeDisk {
+    fn name(&self) -> &'static str {
+        "resize_disk"
+    }
+
+    fn title(&self) -> &'static str {
+        "Making the disks larger"
+    }
+
+    fn driver(&self) -> Option<&'static str> {
+        Some(OPENNEBULA)
+    }
+
+    fn retries(&self) -> Option<RetryPolicy> {
+        Some(brisk(&self.serverless.settings))
+    }
+
+    async fn run(&self, op: &mut Operation<Update>) -> Outcome {
+        let changes = op.params.functions.clone();
+        for change in &changes {
+            if let Some(size) = &change.disk {
+                self.grow(op, change, size).await?;
+            }
+        }
+        done()
+    }
+
+    async fn undo(&self, op: &mut Operation<Update>) -> Outcome {
+        let credentials = credentials(op).await?;
+        let changes = op.params.functions.clone();
+        for change in &changes {
+            let Some(size) = &change.disk else { continue };
+            let machine = self.serverless.nebula.machine(&credentials, change.machine).await;
+            let machine = put_back(op, &self.serverless.settings, "the disk", machine)?;
+            let has = machine.and_then(|machine| Seen::of(&machine).disk_size).unwrap_or(size.from);
+            if has > size.from {
+                let role = change.role.as_str();
+                leave(op, &format!("the disk of {role} stays at {has} MB: a disk cannot shrink"));
+            }
+        }
+        done()
+    }
+}

@@ -1,0 +1,123 @@
+//! Parameters that come later.
+
+use std::sync::Arc;
+
+use ::launch::model::form::ParametersForm;
+use ::launch::model::give;
+use ::launch::model::params::{Parameters, Requester};
+use ::launch::model::record::LaunchRecord;
+use ::launch::model::rejection::Rejection;
+use engine::{Phase, Verb};
+use uuid::Uuid;
+
+use super::office::{Office, anna, bert, build_and_wait, code, fields, parameters};
+
+async fn give(
+    office: &Office,
+    who: &Requester,
+    launch: Uuid,
+    form: &ParametersForm,
+) -> Result<(), Rejection> {
+    give::parameters(&office.launches, &office.engine, who, launch, form).await
+}
+
+#[tokio::test]
+async fn the_first_parameters_count_and_the_same_again_are_welcome() {
+    let office = Office::closed();
+    let key = office.new_key(&anna(), 1).await;
+    let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
+    let first = ParametersForm { user_data: Some("token=hunter2".into()), ..parameters(key.number) };
+    give(&office, &anna(), launch, &first).await.unwrap();
+    give(&office, &anna(), launch, &first).await.unwrap();
+    for other in [
+        ParametersForm { amount: Some(2), ..first.clone() },
+        ParametersForm { user_data: Some("token=hunter3".into()), ..first.clone() },
+        ParametersForm { user_data: None, ..first.clone() },
+    ] {
+        let rejection = give(&office, &anna(), launch, &other).await.unwrap_err();
+        assert_eq!((rejection.status.as_u16(), code(&rejection).as_str()), (409, "parameters_given"));
+    }
+    let row = office.engine.resource(&LaunchRecord::parameters_of(launch)).await.unwrap().unwrap();
+    assert!(!row.record.contains("hunter2"), "{}", row.record);
+    let kept: Parameters = serde_json::from_str(&row.record).unwrap();
+    assert_eq!(kept.amount, 1);
+    // It is in nobody's list, and goes by itself long after the launch.
+    assert!(row.gone_at.is_some_and(|at| at > office.engine.now()));
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_are_refused_and_the_launch_waits_on() {
+    let office = Office::closed();
+    let key = office.new_key(&anna(), 1).await;
+    let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
+    let good = parameters(key.number);
+    for (form, field) in [
+        (ParametersForm { instance_type: Some("t4g.small".into()), ..good.clone() }, "instance_type"),
+        (ParametersForm { region: Some("eu-west-1".into()), ..good.clone() }, "region"),
+        (ParametersForm { amount: Some(0), ..good.clone() }, "amount"),
+        (ParametersForm { user_data: Some("x".repeat(20_000).into()), ..good.clone() }, "user_data"),
+    ] {
+        let rejection = give(&office, &anna(), launch, &form).await.unwrap_err();
+        assert_eq!((rejection.status.as_u16(), fields(&rejection)), (422, vec![field]), "{rejection:?}");
+    }
+    let lost = ParametersForm { pubkey_id: Some(4711), ..good.clone() };
+    assert_eq!(give(&office, &anna(), launch, &lost).await.unwrap_err().status, 404);
+    give(&office, &anna(), launch, &good).await.unwrap();
+}
+
+#[tokio::test]
+async fn parameters_are_for_ones_own_launches_that_wait_for_some() {
+    let office = Office::closed();
+    let form = office.form(&anna()).await;
+    let key = form.parameters.as_ref().unwrap().pubkey_id.unwrap();
+    let waiting = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
+    let theirs = office.new_key(&bert(), 1).await.number;
+    let rejection = give(&office, &bert(), waiting, &parameters(theirs)).await.unwrap_err();
+    assert_eq!((rejection.status.as_u16(), rejection.detail.as_str()), (404, "there is no such launch"));
+    assert_eq!(office.engine.resource(&LaunchRecord::parameters_of(waiting)).await.unwrap(), None);
+    assert_eq!(give(&office, &anna(), Uuid::from_u128(7), &parameters(key)).await.unwrap_err().status, 404);
+    let complete = office.launch(&anna(), &form, None).await.unwrap().launch;
+    let rejection = give(&office, &anna(), complete, &parameters(key)).await.unwrap_err();
+    assert_eq!((rejection.status.as_u16(), code(&rejection).as_str()), (409, "conflict"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_that_come_at_once_one_counts() {
+    let office = Arc::new(Office::closed());
+    let key = office.new_key(&anna(), 1).await.number;
+    let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
+    let giving: Vec<_> = (1..=16)
+        .map(|amount| {
+            let office = Arc::clone(&office);
+            let form = ParametersForm { amount: Some(amount), ..parameters(key) };
+            tokio::spawn(async move { give(&office, &anna(), launch, &form).await.map(|()| amount) })
+        })
+        .collect();
+    let mut taken = Vec::new();
+    for given in giving {
+        match given.await.unwrap() {
+            Ok(amount) => taken.push(amount),
+            Err(rejection) => assert_eq!(code(&rejection), "parameters_given"),
+        }
+    }
+    let row = office.engine.resource(&LaunchRecord::parameters_of(launch)).await.unwrap().unwrap();
+    let kept: Parameters = serde_json::from_str(&row.record).unwrap();
+    assert_eq!(taken, [i64::from(kept.amount)]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn given_parameters_lead_to_instances_and_a_launch_that_is_over_takes_none() {
+    let office = Office::open().await;
+    let key = office.new_key(&anna(), 1).await.number;
+    let accepted = office.launch(&anna(), &build_and_wait(), None).await.unwrap();
+    give(&office, &anna(), accepted.launch, &parameters(key)).await.unwrap();
+    let ended = office.ended(accepted.operation).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(office.standing("instance").await, 1);
+
+    let accepted = office.launch(&anna(), &build_and_wait(), None).await.unwrap();
+    office.engine.ask(accepted.operation, Verb::Cancel, "anna", "").await.unwrap();
+    office.ended(accepted.operation).await;
+    let rejection = give(&office, &anna(), accepted.launch, &parameters(key)).await.unwrap_err();
+    assert_eq!((rejection.status.as_u16(), code(&rejection).as_str()), (409, "launch_over"));
+}

@@ -1,0 +1,175 @@
+//! A cloud in memory, for launches whose waits last for hours: time is turned, so nothing may wait for a socket.
+
+use std::sync::Mutex;
+
+use ::launch::model::cloud::{
+    Category, CloudError, CloudKey, Created, Fingerprints, Identity, Image, Instance, InstanceState,
+    InstanceType, KeyMaterial, Order, Page, Place, Provider, ProviderKind, Templates,
+};
+use async_trait::async_trait;
+
+/// What it has, and what is wrong with it.
+#[derive(Default)]
+pub(crate) struct Cloud {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    instances: Vec<Instance>,
+    keys: Vec<CloudKey>,
+    create_fails: Option<Category>,
+    delete_fails: Option<Category>,
+    has_no_addresses: bool,
+    creates: u32,
+    /// Calls that make something have no answer, and what they make appears when it is told to.
+    is_mute: bool,
+    late_instances: Vec<Instance>,
+    late_keys: Vec<CloudKey>,
+}
+
+fn no_answer() -> CloudError {
+    CloudError::new(Category::Timeout, "", "no answer came")
+}
+
+fn failing(category: Option<Category>) -> Result<(), CloudError> {
+    category.map_or(Ok(()), |category| Err(CloudError::new(category, "Told", "as it was told")))
+}
+
+impl Cloud {
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap());
+    }
+
+    pub(crate) fn fail_create(&self, category: Option<Category>) {
+        self.change(|state| state.create_fails = category);
+    }
+
+    pub(crate) fn fail_delete(&self, category: Option<Category>) {
+        self.change(|state| state.delete_fails = category);
+    }
+
+    pub(crate) fn give_no_addresses(&self) {
+        self.change(|state| state.has_no_addresses = true);
+    }
+
+    /// What is made from now on is made in silence, and later.
+    pub(crate) fn fall_silent(&self) {
+        self.change(|state| state.is_mute = true);
+    }
+
+    /// What was made in silence is there.
+    pub(crate) fn arrive(&self) {
+        self.change(|state| {
+            state.instances.append(&mut state.late_instances);
+            state.keys.append(&mut state.late_keys);
+        });
+    }
+
+    pub(crate) fn creates(&self) -> u32 {
+        self.state.lock().unwrap().creates
+    }
+
+    /// Instances that live, and key pairs.
+    pub(crate) fn standing(&self) -> (usize, usize) {
+        let state = self.state.lock().unwrap();
+        (state.instances.iter().filter(|one| !one.state.is_gone()).count(), state.keys.len())
+    }
+}
+
+#[async_trait]
+impl Provider for Cloud {
+    fn kind(&self) -> ProviderKind {
+        ProviderKind::Aws
+    }
+
+    async fn identity(&self, _: &Place<'_>) -> Result<Identity, CloudError> {
+        Ok(Identity { account_id: "1".into(), name: "us".into() })
+    }
+
+    async fn regions(&self, _: &Place<'_>) -> Result<Vec<String>, CloudError> {
+        Ok(Vec::new())
+    }
+
+    async fn instance_types(&self, _: &Place<'_>) -> Result<Vec<InstanceType>, CloudError> {
+        Ok(Vec::new())
+    }
+
+    async fn templates(&self, _: &Place<'_>, _: &Page) -> Result<Templates, CloudError> {
+        Ok(Templates { items: Vec::new(), next: None })
+    }
+
+    async fn image(&self, _: &Place<'_>, id: &str) -> Result<Option<Image>, CloudError> {
+        Ok(Some(Image { id: id.to_owned(), architecture: None, is_available: true }))
+    }
+
+    async fn rehearse(&self, _: &Place<'_>, _: &Order) -> Result<(), CloudError> {
+        Ok(())
+    }
+
+    async fn find_key(&self, _: &Place<'_>, _: &Fingerprints) -> Result<Option<CloudKey>, CloudError> {
+        Ok(self.state.lock().unwrap().keys.first().cloned())
+    }
+
+    async fn upload_key(
+        &self,
+        _: &Place<'_>,
+        name: &str,
+        _: &KeyMaterial,
+        mark: &str,
+    ) -> Result<CloudKey, CloudError> {
+        let key = CloudKey { id: "key-1".into(), name: name.into(), mark: Some(mark.into()) };
+        let mut state = self.state.lock().unwrap();
+        if state.is_mute {
+            state.late_keys = vec![key];
+            return Err(no_answer());
+        }
+        state.keys.push(key.clone());
+        Ok(key)
+    }
+
+    async fn delete_key(&self, _: &Place<'_>, key: &CloudKey) -> Result<(), CloudError> {
+        self.change(|state| state.keys.retain(|other| other != key));
+        Ok(())
+    }
+
+    async fn create(&self, _: &Place<'_>, order: &Order, _: &str) -> Result<Created, CloudError> {
+        let mut state = self.state.lock().unwrap();
+        state.creates += 1;
+        failing(state.create_fails)?;
+        let address = (!state.has_no_addresses).then(|| "192.0.2.1".to_owned());
+        let instance = |number: u32| Instance {
+            id: format!("i-{number}"),
+            state: InstanceState::Running,
+            public_dns: None,
+            public_ipv4: address.clone(),
+            private_ipv4: None,
+            private_ipv6: None,
+            reason: None,
+        };
+        let made: Vec<Instance> = (1..=order.most).map(instance).collect();
+        if state.is_mute {
+            state.late_instances = made;
+            return Err(no_answer());
+        }
+        state.instances = made;
+        Ok(Created { reservation: None, instances: state.instances.clone() })
+    }
+
+    async fn find(&self, _: &Place<'_>, _: &str) -> Result<Vec<Instance>, CloudError> {
+        Ok(self.state.lock().unwrap().instances.clone())
+    }
+
+    async fn describe(&self, place: &Place<'_>, _: &[String]) -> Result<Vec<Instance>, CloudError> {
+        self.find(place, "").await
+    }
+
+    async fn delete(&self, _: &Place<'_>, _: &[String]) -> Result<(), CloudError> {
+        let mut state = self.state.lock().unwrap();
+        failing(state.delete_fails)?;
+        for instance in &mut state.instances {
+            instance.state = InstanceState::Terminated;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+//! Machines of launches that are over, and how they end.
+
+use std::sync::{Arc, Mutex};
+
+use ::launch::model::cloud::{InstanceState, Order, Place, ProviderKind};
+use ::launch::model::params::Requester;
+use ::launch::model::record::LaunchRecord;
+use ::launch::workflows::termination::{self, Params, Standing, Terminate, Termination};
+use async_trait::async_trait;
+use engine::{Clock, Engine, OperationId, Phase, Plan, WallClock};
+use serde_json::{Value, json};
+use testing::House;
+use testing::trial::{self, Trial};
+use uuid::Uuid;
+
+use super::site::{AMI, Begun, REGION, Site, launch_only, patiently, requester};
+
+/// The machines of a launch that succeeded.
+async fn launched(site: &Site, house: &House, amount: u32) -> (Begun, Vec<String>) {
+    let begun = site.begin(house, &launch_only(amount)).await;
+    let (ended, view) = site.rests(house, begun).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    let ids = view.record.state.instances.iter().map(|tracked| tracked.instance.id.clone()).collect();
+    (begun, ids)
+}
+
+async fn ask(house: &House, id: &str) -> Standing {
+    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
+    termination::ask(&house.engine, &requester(), &machine).await.unwrap()
+}
+
+async fn standing(house: &House, id: &str) -> Standing {
+    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
+    termination::standing(&house.engine, &machine).await.unwrap()
+}
+
+fn operation(standing: &Standing) -> OperationId {
+    let Standing::Terminating(operation) = standing else { panic!("{standing:?}") };
+    *operation
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_machine_goes_and_the_record_loses_nothing_else() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let (begun, ids) = launched(&site, &house, 2).await;
+    let before = site.view(&house, begun).await;
+    assert_eq!(standing(&house, &ids[0]).await, Standing::Untouched);
+    let asked = ask(&house, &ids[0]).await;
+    let ended = house.finished(operation(&asked)).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(standing(&house, &ids[0]).await, Standing::Terminated);
+    assert_eq!((site.standing("instance").await, site.made("instance").await), (1, 2));
+    let after = site.view(&house, begun).await;
+    let states = |record: &LaunchRecord| -> Vec<InstanceState> {
+        record.state.instances.iter().map(|tracked| tracked.instance.state).collect()
+    };
+    assert_eq!(states(&after.record), [InstanceState::Terminated, InstanceState::Running]);
+    assert_eq!((after.stage, after.operation), (before.stage, before.operation));
+    assert!(after.record.state.key_claim.is_some(), "the other machine may use the key");
+    let without = |record: &LaunchRecord| {
+        let mut all = json!(record);
+        all["state"]["instances"] = Value::Null;
+        all["state"]["key_claim"] = Value::Null;
+        all
+    };
+    assert_eq!(without(&after.record), without(&before.record));
+    let last = ask(&house, &ids[1]).await;
+    house.finished(operation(&last)).await;
+    assert_eq!(site.standing("instance").await, 0);
+    assert_eq!(site.view(&house, begun).await.record.state.key_claim, None, "nobody can use the key");
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_again_has_asked_for_the_same() {
+    let site = Site::start().await;
+    site.put("/aws/pace", &json!({"terminate_ms": 200})).await;
+    let house = site.house().await;
+    let (_, ids) = launched(&site, &house, 1).await;
+    let first = ask(&house, &ids[0]).await;
+    assert_eq!(ask(&house, &ids[0]).await, first);
+    assert_eq!(standing(&house, &ids[0]).await, first);
+    house.finished(operation(&first)).await;
+    assert_eq!(ask(&house, &ids[0]).await, Standing::Terminated);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_machine_of_others_is_not_there() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let (_, ids) = launched(&site, &house, 1).await;
+    let stranger = Requester { org: "77".into(), ..requester() };
+    let foreign = termination::find(&house.engine, &stranger, &ids[0]).await.unwrap_err();
+    for unknown in ["i-0123456789abcdef0", "", "i 1", "../launches"] {
+        let missing = termination::find(&house.engine, &requester(), unknown).await.unwrap_err();
+        assert_eq!(missing, foreign, "{unknown:?}");
+    }
+    assert_eq!(foreign.status, 404);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_whose_answer_was_lost_is_seen_through() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let (_, ids) = launched(&site, &house, 1).await;
+    site.post("/aws/faults/lose", &json!({"action": "TerminateInstances"})).await;
+    let asked = ask(&house, &ids[0]).await;
+    let ended = house.finished(operation(&asked)).await;
+    assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+    assert_eq!(site.standing("instance").await, 0);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_launch_under_way_keeps_its_machines() {
+    let site = Site::start().await;
+    site.put("/aws/pace", &json!({"address_ms": 3_600_000})).await;
+    let house = site.house().await;
+    let begun = site.begin(&house, &launch_only(1)).await;
+    let has_one = |view: &::launch::model::status::View| view.record.state.has_instances();
+    let view = site.until(&house, begun, has_one).await;
+    let id = &view.record.state.instances[0].instance.id;
+    let machine = termination::find(&house.engine, &requester(), id).await.unwrap();
+    let refused = termination::ask(&house.engine, &requester(), &machine).await.unwrap_err();
+    assert_eq!((refused.status.as_u16(), refused.code.as_ref()), (409, "launch_under_way"));
+    assert!(refused.hint.as_deref().unwrap().contains("terminate=true"));
+    assert_eq!(site.standing("instance").await, 1);
+    house.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_account_does_not_allow_is_said_and_can_be_asked_for_again() {
+    let site = Site::start().await;
+    let house = site.house().await;
+    let (_, ids) = launched(&site, &house, 1).await;
+    let denied = json!({"action": "TerminateInstances", "code": "UnauthorizedOperation", "times": 0});
+    site.post("/aws/faults/fail", &denied).await;
+    let asked = ask(&house, &ids[0]).await;
+    assert_eq!(house.finished(operation(&asked)).await.shown.summary.phase, Phase::Failed);
+    let Standing::Failed(error) = standing(&house, &ids[0]).await else { panic!("it cannot have worked") };
+    assert!(error.contains("UnauthorizedOperation"), "{error}");
+    assert_eq!(site.standing("instance").await, 1);
+    site.delete("/aws/faults/fail").await;
+    let again = ask(&house, &ids[0]).await;
+    assert_ne!(again, asked);
+    patiently(async || (standing(&house, &ids[0]).await == Standing::Terminated).then_some(())).await;
+    assert_eq!(site.standing("instance").await, 0);
+    house.close().await;
+}
+
+/// A machine that somebody wants to be rid of, made anew for each run.
+struct TerminationTrial {
+    site: Site,
+    machine: Mutex<(Uuid, String)>,
+}
+
+#[async_trait]
+impl Trial for TerminationTrial {
+    type Workflow = Terminate;
+
+    fn plan(&self) -> Plan<Terminate> {
+        termination::plan(&self.site.launches)
+    }
+
+    fn params(&self) -> Value {
+        let (launch, instance_id) = self.machine.lock().unwrap().clone();
+        json!(Params {
+            requester: requester(),
+            launch,
+            instance_id,
+            provider: ProviderKind::Aws,
+            source_id: "sandbox".into(),
+            region: REGION.into(),
+        })
+    }
+
+    fn resource(&self) -> Option<String> {
+        let (launch, instance_id) = self.machine.lock().unwrap().clone();
+        Some(Termination::resource(launch, &instance_id))
+    }
+
+    async fn prepare(&self, _engine: &Engine) {
+        let launches = &self.site.launches;
+        let account = launches.accounts.get(&requester(), "sandbox").await.unwrap().unwrap();
+        let place = Place { account: &account, region: REGION, session: "trial" };
+        let token = Uuid::now_v7().to_string();
+        let made = launches.providers[&ProviderKind::Aws].create(&place, &order(&token), &token).await;
+        *self.machine.lock().unwrap() = (Uuid::now_v7(), made.unwrap().instances[0].id.clone());
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(WallClock)
+    }
+
+    async fn standing(&self) -> Vec<String> {
+        let ledger = self.site.get("/ledger").await;
+        ledger["effects"].as_array().unwrap().iter().map(|effect| effect["token"].to_string()).collect()
+    }
+
+    async fn clear(&self) {
+        self.site.delete("/ledger").await;
+    }
+}
+
+fn order(mark: &str) -> Order {
+    Order {
+        image: Some(AMI.into()),
+        instance_type: Some("t3.micro".into()),
+        template: None,
+        least: 1,
+        most: 1,
+        key_name: None,
+        user_data: None,
+        subnet: None,
+        security_groups: Vec::new(),
+        tags: Vec::new(),
+        mark: mark.to_owned(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_machine_stands_all_trials() {
+    let site = Site::start().await;
+    let trial = TerminationTrial { site, machine: Mutex::default() };
+    trial::stand_all(&trial).await;
+}

@@ -1,0 +1,39 @@
+//! Every workflow against the real far sides of the sandbox, over HTTP.
+#![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+mod add_a_step;
+mod demo_hello;
+mod desk;
+mod external;
+mod external_example;
+mod guides;
+mod hello_trial;
+mod hello_world;
+mod interleavings;
+mod launch;
+mod launch_catalogue;
+mod launch_public_key;
+mod launch_refresh;
+mod launch_rival;
+mod launch_search;
+mod notice;
+mod notice_post;
+mod other_tenants;
+mod override_sources;
+mod poison;
+mod runtime;
+mod runtime_greeting;
+mod runtime_trial;
+mod serverless;
+mod serverless_delete;
+mod serverless_hostile;
+mod serverless_late;
+mod serverless_site;
+mod serverless_trial;
+mod serverless_update;
+mod serverless_view;
+mod stepped_store;
+mod world;
+
+// The example of the guide stands here as it would stand in its crate.
+use ::demo::workflows;

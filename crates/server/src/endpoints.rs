@@ -1,0 +1,36 @@
+//! What a product adds to the server: routes in the API of the platform, and an API of its own.
+
+use axum::Router;
+use axum::http::HeaderName;
+use utoipa::openapi::OpenApi;
+
+use crate::app_state::Shared;
+use crate::rights::Right;
+
+/// The endpoints of one product. A method that is not needed has a default.
+pub trait Endpoints: Send + Sync + 'static {
+    /// What each of its routes in the API of the platform needs. A route without a line here does not answer.
+    fn rights(&self) -> &'static [Right] {
+        &[]
+    }
+
+    /// Its routes in the API of the platform. They get the guard, the limits and the errors of that API.
+    fn routes(&self, _app: &Shared) -> Router<Shared> {
+        Router::new()
+    }
+
+    /// The description of these routes.
+    fn description(&self) -> OpenApi {
+        OpenApi::default()
+    }
+
+    /// An API with a guard and an error format of its own, made with [`crate::http::serve`].
+    fn api(&self, _app: &Shared) -> Option<Router> {
+        None
+    }
+
+    /// Headers that prove who asks, and so never reach a log.
+    fn secret_headers(&self) -> &'static [HeaderName] {
+        &[]
+    }
+}

@@ -1,0 +1,76 @@
+//! Who may use the operations API: the table of rights decides.
+
+use api::{Code, Error, Problem};
+use axum::extract::MatchedPath;
+use axum::http::request::Parts;
+use engine::Role;
+
+use crate::app_state::AppState;
+use crate::audit::AuditEntry;
+use crate::auth::authenticate;
+use crate::error;
+use crate::http::{Admission, Api, Denial, Failure, Fault, request_id, rights};
+use crate::principal::Principal;
+use crate::rights::Needs;
+
+impl Api for AppState {
+    type Format = Problem;
+
+    fn app(&self) -> &AppState {
+        self
+    }
+
+    fn format(&self) -> Problem {
+        Problem
+    }
+
+    fn body_limit_bytes(&self) -> usize {
+        self.settings.body_limit_bytes
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        error::fault(fault)
+    }
+
+    async fn admit(&self, parts: &mut Parts) -> Result<Admission, Denial> {
+        let path = parts.extensions.get::<MatchedPath>().cloned().ok_or(Fault::NoSuchPath)?;
+        let Some(right) = rights::find(&self.rights, &parts.method, path.as_str()) else {
+            let (method, allowed) = (parts.method.clone(), rights::allowed(&self.rights, path.as_str()));
+            let is_other_method = !allowed.is_empty();
+            let fault =
+                if is_other_method { Fault::MethodNotAllowed { method, allowed } } else { Fault::NoSuchPath };
+            return Err(fault.into());
+        };
+        let needed = match right.needs {
+            Needs::Nothing => None,
+            Needs::ReaderUnlessPublic => (!self.settings.public_metrics).then_some(Role::Reader),
+            Needs::Role(role) => Some(role),
+        };
+        let mut entry = None;
+        if let Some(needed) = needed {
+            // A request from inside the process brings its principal.
+            let caller = match parts.extensions.get::<Principal>() {
+                Some(principal) => principal.clone(),
+                None => authenticate(self, &parts.headers).await?,
+            };
+            let who = caller.name.clone();
+            entry = right.action.map(|action| AuditEntry {
+                who,
+                action,
+                path: parts.uri.path().to_owned(),
+                request: request_id(parts),
+            });
+            if !caller.has(needed) {
+                return Err(Denial::new(forbidden(&caller, needed), entry));
+            }
+            parts.extensions.insert(caller);
+        }
+        Ok(Admission { limit: self.settings.request_timeout, is_change: right.action.is_some(), entry })
+    }
+}
+
+fn forbidden(caller: &Principal, needed: Role) -> Failure {
+    let has = caller.role().map_or("no role here".to_owned(), |role| format!("the role {role}"));
+    let detail = format!("this needs the role {needed}, and {} has {has}", caller.name);
+    Failure::new(Code::Forbidden, detail).with("needs", needed.as_str())
+}

@@ -1,0 +1,50 @@
+//! The HTTP server: the kit that every API is made with, and the API of the platform (operations, access, diagnostics,
+//! metrics, health). Products add theirs as [`Endpoints`].
+//!
+//! A handler parses, authorises, submits or reads. It never talks to an external system and never waits on a worker: it
+//! watches rows. Who may do what is one table, [`rights::RIGHTS`]; what can go wrong is one list, [`Code`].
+
+mod app_state;
+pub mod audit;
+pub mod auth;
+mod endpoints;
+pub mod error;
+mod errors;
+pub mod frame;
+mod guard;
+mod health;
+pub mod http;
+mod inside;
+mod metrics;
+mod networks;
+mod oidc;
+mod openapi;
+pub mod operations;
+pub mod paging;
+pub mod people;
+pub mod principal;
+pub mod query;
+pub mod rights;
+mod router;
+pub mod sandbox_access;
+pub mod sentence;
+pub mod tokens;
+mod upkeep;
+pub mod wire;
+
+pub use api::Code;
+pub use app_state::{AppState, RequestId, Server, ServerSettings, Shared};
+pub use auth::{Bearers, Denied};
+pub use endpoints::Endpoints;
+pub use http::{SlowBody, body_within, is_slow_body};
+pub use inside::{Inside, Watch};
+pub use metrics::Meter;
+pub use networks::{Network, Networks};
+pub use oidc::{Begun, CodeFlow, CodeFlowSettings, FlowError, Oidc, OidcSettings};
+pub use openapi::openapi;
+pub use people::{SignInError, SignInLimits, ensure_first_user};
+pub use principal::{Principal, Subject};
+pub use router::{open, router};
+pub use sentence::describe;
+pub use tokens::ensure_admin;
+pub use upkeep::{KeyKeeper, System, Upkeep};

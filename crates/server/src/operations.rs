@@ -1,0 +1,26 @@
+//! The operations door: submit, list, show, watch, explain, and ask for something.
+
+pub mod calls;
+pub mod control;
+pub mod explain;
+mod explanation;
+pub mod get;
+pub mod journal;
+pub mod list;
+pub mod plan;
+mod progress;
+pub mod signal;
+pub mod stream;
+pub mod submit;
+pub mod watchers;
+
+use engine::{Inspection, OperationId};
+
+use crate::app_state::AppState;
+use crate::error;
+use crate::http::Failure;
+
+/// Everything about an operation that must be there.
+async fn inspect(app: &AppState, id: OperationId) -> Result<Inspection, Failure> {
+    app.engine.inspect(id).await?.ok_or_else(|| error::no_such_operation(id))
+}

@@ -1,0 +1,101 @@
+//! `POST /operations`
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::{Command, OperationId};
+use tracing::warn;
+
+use crate::app_state::{AppState, Shared};
+use crate::audit::about;
+use crate::error;
+use crate::http::body::JsonBody;
+use crate::http::{Failure, IDEMPOTENCY_REPLAYED, idempotency_key};
+use crate::principal::Principal;
+use crate::wire;
+
+/// Starts an operation.
+///
+/// It is durable when this answers. With the header `Idempotency-Key` the same request can be sent again
+/// without starting a second operation.
+#[utoipa::path(
+    post, path = "/operations", tag = "operations", operation_id = "submit",
+    params(("Idempotency-Key" = Option<String>, Header,
+            description = "1 to 256 visible characters; the same key means the same operation.")),
+    request_body = wire::Submit,
+    responses(
+        (status = ACCEPTED, body = wire::Operation, description = "The new operation.",
+         headers(("location" = String, description = "The path of the operation."))),
+        (status = OK, body = wire::Operation, description = "The operation that the same key started before.",
+         headers(("location" = String, description = "The path of the operation."),
+                 ("idempotency-replayed" = String, description = "`true`"))),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "Another operation has the resource: `resource-busy`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "`unknown-workflow`, `invalid-command` or `idempotency-key-reused`."),
+    )
+)]
+pub(crate) async fn submit(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    headers: HeaderMap,
+    JsonBody(asked): JsonBody<wire::Submit>,
+) -> Result<impl IntoResponse, Failure> {
+    let command = Command {
+        workflow: asked.workflow,
+        tenant: asked.tenant,
+        resource: asked.resource,
+        params: asked.params,
+        by: caller.name,
+        idempotency_key: idempotency_key(&headers)?,
+        queue: asked.queue,
+    };
+    let mut accepted = newly_accepted(&app, &command);
+    let engine::Accepted { id, repeated } = app.engine.submit_json(command).await.map_err(error::submit)?;
+    match app.engine.inspect(id).await {
+        Ok(Some(inspection)) => accepted = inspection.shown.summary.into(),
+        // It is accepted and durable: who hears anything else sends it again. So we answer what we know.
+        other => {
+            warn!(operation.id = %id, found = other.is_ok(), "cannot read back what was just accepted");
+            accepted.id = id.0;
+        }
+    }
+    let location = HeaderValue::from_str(&path_of(id)).map_err(|_| Failure::internal())?;
+    let mut headers = HeaderMap::from_iter([(LOCATION, location)]);
+    let status = if repeated {
+        headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+        StatusCode::OK
+    } else {
+        StatusCode::ACCEPTED
+    };
+    Ok((status, headers, about(&id), Json(accepted)))
+}
+
+fn path_of(id: OperationId) -> String {
+    format!("/operations/{id}")
+}
+
+/// What is known of an operation without asking the database.
+fn newly_accepted(app: &AppState, command: &Command) -> wire::Operation {
+    let now = app.engine.now();
+    let deadline = app.engine.workflow(&command.workflow).map_or(0, |info| info.deadline_seconds);
+    wire::Operation {
+        id: uuid::Uuid::nil(),
+        workflow: command.workflow.clone(),
+        tenant: command.tenant.clone(),
+        resource: command.resource.clone(),
+        phase: wire::Phase::Pending,
+        step: None,
+        reason: None,
+        due_at: None,
+        created_at: now.into(),
+        deadline_at: now.plus(Duration::from_secs(deadline)).into(),
+        finished_at: None,
+        node: None,
+        asked: None,
+    }
+}

@@ -1,0 +1,61 @@
+//! `PUT /users/{name}`
+
+use api::Code;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::secret::SecretString;
+use engine::{Role, UserChange};
+
+use super::{check_role, done, find, hash, password};
+use crate::app_state::Shared;
+use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
+use crate::principal::Principal;
+use crate::query::Name;
+use crate::sandbox_access::check_change;
+use crate::wire;
+
+/// Changes the role of a user, or the password, or both.
+///
+/// It unlocks the user and ends the sessions that began with the password.
+#[utoipa::path(
+    put, path = "/users/{name}", tag = "access", operation_id = "change_user",
+    params(("name" = String, Path, description = "The name of the user.")),
+    request_body = wire::ChangeUser,
+    responses(
+        (status = OK, body = wire::User, description = "The user as it is now."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `user-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "No user would be an admin any more: `last-admin-user`."),
+        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+         description = "The password is not good enough: `weak-password`."),
+    )
+)]
+pub(crate) async fn change_user(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Name(name): Name,
+    JsonBody(change): JsonBody<wire::ChangeUser>,
+) -> Result<impl IntoResponse, Failure> {
+    let wire::ChangeUser { role, password } = change;
+    if role.is_none() && password.is_none() {
+        return Err(Failure::new(Code::InvalidBody, "give a role, a password, or both"));
+    }
+    check_change(&caller, &name)?;
+    let role = role.map(Role::from);
+    role.map_or(Ok(()), check_role)?;
+    find(&*app.people, &name).await?;
+    let hash = match password.map(SecretString::from) {
+        Some(password) => {
+            password::check("password", &password, &name)?;
+            Some(hash::hash(&password).await)
+        }
+        None => None,
+    };
+    done(app.people.change_user(&name, &UserChange { role, hash }).await?, &name)?;
+    let changed = find(&*app.people, &name).await?;
+    Ok((about(&name), Json(wire::User::at(app.engine.now(), changed))))
+}

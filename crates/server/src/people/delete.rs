@@ -1,0 +1,42 @@
+//! `DELETE /users/{name}`
+
+use api::Code;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use engine::ProofKind;
+
+use super::done;
+use crate::app_state::Shared;
+use crate::audit::about;
+use crate::http::Failure;
+use crate::principal::Principal;
+use crate::query::Name;
+use crate::sandbox_access::check_change;
+
+/// Removes a user, and ends the sessions that began with the password.
+#[utoipa::path(
+    delete, path = "/users/{name}", tag = "access", operation_id = "delete_user",
+    params(("name" = String, Path, description = "The name of the user.")),
+    responses(
+        (status = NO_CONTENT, description = "It is gone."),
+        (status = NOT_FOUND, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "There is none: `user-not-found`."),
+        (status = CONFLICT, body = crate::wire::Problem, content_type = "application/problem+json",
+         description = "It is you: `not-yourself`. Or no user would be an admin any more: `last-admin-user`."),
+    )
+)]
+pub(crate) async fn delete_user(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Failure> {
+    if caller.name == name && caller.proof.kind() == ProofKind::Password {
+        let detail = format!("you are {name:?}; ask another admin to remove you");
+        return Err(Failure::new(Code::NotYourself, detail));
+    }
+    check_change(&caller, &name)?;
+    done(app.people.remove_user(&name).await?, &name)?;
+    Ok((StatusCode::NO_CONTENT, about(&name)))
+}

@@ -1,0 +1,80 @@
+//! `POST /tokens`
+
+use std::time::Duration;
+
+use api::Code;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use engine::secret::ExposeSecret;
+
+use super::{IssueError, is_name, issue_as};
+use crate::app_state::Shared;
+use crate::audit::about;
+use crate::http::Failure;
+use crate::http::body::JsonBody;
+use crate::principal::Principal;
+use crate::sandbox_access::name_of_new;
+use crate::wire;
+
+/// A hundred years: beyond this nobody means an expiry.
+const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
+
+/// Makes a token.
+///
+/// The token is in this answer and can never be shown again.
+#[utoipa::path(
+    post, path = "/tokens", tag = "access", operation_id = "create_token",
+    request_body = wire::NewToken,
+    responses(
+        (status = CREATED, body = wire::IssuedToken, description = "The token, this once."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "The name is taken: `token-exists`."),
+    )
+)]
+pub(crate) async fn create_token(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    JsonBody(new): JsonBody<wire::NewToken>,
+) -> Result<impl IntoResponse, Failure> {
+    let now = app.engine.now();
+    let expires_at = match new.expires_in_seconds {
+        None => None,
+        Some(seconds @ 1..=EXPIRES_SECONDS_MAX) => Some(now.plus(Duration::from_secs(seconds))),
+        Some(_) => {
+            let detail = format!("expires_in_seconds: it must be from 1 to {EXPIRES_SECONDS_MAX}");
+            return Err(Failure::new(Code::InvalidBody, detail).with("field", "expires_in_seconds"));
+        }
+    };
+    if !is_name(&new.name) {
+        return Err(IssueError::InvalidName.into());
+    }
+    let name = name_of_new(&caller, &new.name);
+    let (role, platform) = (new.role.into(), new.platform.as_deref());
+    let token = issue_as(&*app.access, &name, role, platform, now, expires_at).await?;
+    let issued = wire::IssuedToken {
+        token: token.expose_secret().to_owned(),
+        name: name.clone(),
+        role: new.role,
+        platform: new.platform.clone(),
+        created_at: now.into(),
+        expires_at: expires_at.map(wire::Moment::from),
+    };
+    Ok((StatusCode::CREATED, about(&name), Json(issued)))
+}
+
+impl From<IssueError> for Failure {
+    fn from(error: IssueError) -> Failure {
+        match error {
+            IssueError::NameTaken(_) => Failure::new(Code::TokenExists, error),
+            IssueError::InvalidName => {
+                Failure::new(Code::InvalidBody, format!("name: {error}")).with("field", "name")
+            }
+            IssueError::InvalidPlatform => {
+                Failure::new(Code::InvalidBody, format!("platform: {error}")).with("field", "platform")
+            }
+            IssueError::Store(error) => error.into(),
+        }
+    }
+}

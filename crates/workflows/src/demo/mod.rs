@@ -1,3 +1,0 @@
-//! Workflows to try the engine with.
-
-pub mod hello;
