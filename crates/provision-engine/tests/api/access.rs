@@ -34,7 +34,7 @@ async fn every_route_lets_in_who_has_the_right_and_nobody_else() {
     let world = world_with(private).await;
     let bad = format!("pe_{}", "A".repeat(43));
     let tokens = ["", bad.as_str(), "nonsense", &world.expired, &world.reader, &world.operator, &world.admin];
-    for right in &crate::world::all_rights() {
+    for right in crate::world::all_rights() {
         for token in tokens {
             let mut call = world.call(right.method.as_str(), &path(right.path));
             if !token.is_empty() {

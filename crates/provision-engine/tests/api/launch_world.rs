@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ::launch::api::LaunchApi;
 use ::launch::api::{AzureOffering, BASE, BuildInfo, LaunchDoor, Probe, Service};
 use ::launch::model::accounts::{AccountBook, DefaultSource};
 use ::launch::model::{LaunchSettings, Launches};
@@ -99,7 +98,7 @@ pub(crate) async fn launch_world_with(
         meter: Arc::new(Meter::new()),
         settings,
         bearers: Some(Arc::new(Issuer)),
-        endpoints: vec![Arc::new(LaunchApi(Some(door)))],
+        endpoints: crate::world::endpoints_with(Some(door)),
         upkeep: server::Upkeep::default(),
         closing: CancellationToken::new(),
     });

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use ::launch::api::LaunchApi;
+use ::launch::api::{LaunchApi, LaunchDoor};
 use ::runtimes::api::RuntimesApi;
 use ::runtimes::api::osb::OsbSettings;
 use ::runtimes::model::catalog::Catalog;
@@ -64,10 +64,14 @@ impl Clock for TurnedClock {
 
 /// What every product has without anything of its own.
 pub(crate) fn endpoints() -> Vec<Arc<dyn Endpoints>> {
+    endpoints_with(None)
+}
+
+pub(crate) fn endpoints_with(launch: Option<LaunchDoor>) -> Vec<Arc<dyn Endpoints>> {
     vec![
         Arc::new(RuntimesApi { catalog: Arc::new(Catalog::built_in()), osb: OsbSettings::default() }),
         Arc::new(ServerlessApi(None)),
-        Arc::new(LaunchApi(None)),
+        Arc::new(LaunchApi(launch)),
     ]
 }
 
@@ -76,9 +80,12 @@ pub(crate) fn openapi() -> OpenApi {
 }
 
 /// The rights of the platform's API with those of the products.
-pub(crate) fn all_rights() -> Vec<Right> {
-    let products = endpoints();
-    RIGHTS.iter().chain(products.iter().flat_map(|product| product.rights())).cloned().collect()
+pub(crate) fn all_rights() -> &'static [Right] {
+    static ALL: LazyLock<Vec<Right>> = LazyLock::new(|| {
+        let products = endpoints();
+        RIGHTS.iter().chain(products.iter().flat_map(|product| product.rights())).cloned().collect()
+    });
+    &ALL
 }
 
 pub(crate) fn settings() -> ServerSettings {
