@@ -98,14 +98,14 @@ fn operations_of_an_older_release_are_finished() {
     assert!(checked.err.contains("all 19 unfinished"), "{checked:?}");
     let server = place.serve(&["--sandbox-url", &sandbox.url]);
     place.expect(0, &["operations", "resume", &ids["hello: paused"]]);
-    for lost in ["runtime: waits", "runtime: update"] {
-        let id = &ids[lost];
-        let show = || place.json(&["operations", "show", id]);
-        until_or(
-            || show()["last_error"].to_string().contains("was not found").then_some(()),
-            || show().to_string(),
-        );
-        place.expect(0, &["operations", "cancel", id]);
+    // What is saved about them is read: each names what it looks for.
+    for (name, lost) in [("runtime: waits", "the operation"), ("runtime: update", "the runtime")] {
+        let cause = || {
+            let shown = place.json(&["operations", "show", &ids[name]]);
+            shown["last_error"]["cause"].as_str().unwrap_or_default().to_owned()
+        };
+        until_or(|| (cause().contains(lost) && cause().ends_with("was not found")).then_some(()), cause);
+        place.expect(0, &["operations", "cancel", &ids[name]]);
     }
     let deferred = place.json(&["operations", "show", &ids["launch: deferred"]]);
     let launch = deferred["resource"].as_str().unwrap().trim_start_matches("launch:");
