@@ -1,5 +1,6 @@
 //! Image Builder's client against the sandbox, and against servers that misbehave.
 
+mod errors;
 mod lists;
 mod malformed;
 mod stories;

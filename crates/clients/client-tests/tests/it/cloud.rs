@@ -1,4 +1,8 @@
-use super::*;
+//! What is known of clouds without asking them, and the cloud that makes nothing.
+
+use cloud::noop::Noop;
+use cloud::{Access, Account, KeyMaterial, Order, Place, Provider, ProviderKind, external_id, ssh_command};
+use engine::secret::{ExposeSecret, SecretString};
 
 #[test]
 fn every_provider_has_a_name_and_a_number_of_its_own() {
@@ -56,4 +60,54 @@ fn an_image_is_found_in_the_options_of_its_upload() {
     assert_eq!(image(ProviderKind::Gcp).as_deref(), Some("projects/<project_id>/global/images/<image_name>"));
     assert_eq!(image(ProviderKind::Noop), None);
     assert_eq!((ProviderKind::Gcp.spec().build.image_id)(&|_| None), None);
+}
+
+#[test]
+fn an_organisation_has_its_own_external_id_and_never_that_of_another() {
+    let sent = |given: Option<&str>| {
+        let given = given.map(SecretString::from);
+        external_id("alpha", given.as_ref()).map(|id| id.expose_secret().to_owned()).ok()
+    };
+    let own = Some("provision-engine:alpha".to_owned());
+    assert_eq!(sent(None), own);
+    assert_eq!(sent(Some("")), own);
+    assert_eq!(sent(Some("provision-engine:alpha")), own);
+    assert_eq!(sent(Some("given-by-alpha")), Some("given-by-alpha".to_owned()));
+    for foreign in [
+        "provision-engine:beta",
+        "provision-engine:",
+        "provision-engine:alphabet",
+        "Provision-Engine:alpha",
+        "PROVISION-ENGINE:beta",
+    ] {
+        assert_eq!(sent(Some(foreign)), None, "{foreign}");
+    }
+}
+
+#[tokio::test]
+async fn an_order_is_taken_and_nothing_is_made() {
+    let access = Access::Name("nowhere".to_owned());
+    let account =
+        Account { org: "org".to_owned(), source: "7".to_owned(), provider: ProviderKind::Noop, access };
+    let place = Place { account: &account, region: "nowhere", session: "launch" };
+    let order = Order {
+        image: Some("image".to_owned()),
+        instance_type: None,
+        template: None,
+        least: 1,
+        most: 3,
+        key_name: None,
+        user_data: None,
+        subnet: None,
+        security_groups: Vec::new(),
+        tags: Vec::new(),
+        mark: "mark".to_owned(),
+    };
+    Noop.rehearse(&place, &order).await.unwrap();
+    assert_eq!(Noop.create(&place, &order, "token").await.unwrap().instances, []);
+    assert_eq!(Noop.find(&place, "mark").await.unwrap(), []);
+    assert!(Noop.image(&place, "image").await.unwrap().is_some_and(|image| image.is_available));
+    let key = KeyMaterial { line: "ssh-ed25519 AAAA".to_owned() };
+    let key = Noop.upload_key(&place, "alice", &key, "mark").await.unwrap();
+    assert_eq!((key.name.as_str(), key.mark.as_deref()), ("alice", Some("mark")));
 }
