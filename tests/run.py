@@ -34,7 +34,7 @@ LIMIT_SECONDS = 1200
 # The longest first, so that the lanes end together. A suite that is not named here comes after them.
 LONGEST = [
     "provision-engine/kills", "provision-engine/cli", "provision-engine/browser", "engine/it", "provision-engine/workflows", "bench/figures",
-    "conformance/it", "provision-engine/api", "kafka/it",
+    "conformance/it", "provision-engine/api", "kafka/it", "client-tests/it",
 ]
 # The tests of this program whose names have the word run as a suite of their own, beside the others.
 APART = {"provision-engine/cli": "kills"}

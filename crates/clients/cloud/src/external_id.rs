@@ -36,30 +36,3 @@ impl Account {
         Ok(Some((arn, external_id(&self.org, given.as_ref())?)))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_organisation_has_its_own_external_id_and_never_that_of_another() {
-        let sent = |given: Option<&str>| {
-            let given = given.map(SecretString::from);
-            external_id("alpha", given.as_ref()).map(|id| id.expose_secret().to_owned()).ok()
-        };
-        let own = Some("provision-engine:alpha".to_owned());
-        assert_eq!(sent(None), own);
-        assert_eq!(sent(Some("")), own);
-        assert_eq!(sent(Some("provision-engine:alpha")), own);
-        assert_eq!(sent(Some("given-by-alpha")), Some("given-by-alpha".to_owned()));
-        for foreign in [
-            "provision-engine:beta",
-            "provision-engine:",
-            "provision-engine:alphabet",
-            "Provision-Engine:alpha",
-            "PROVISION-ENGINE:beta",
-        ] {
-            assert_eq!(sent(Some(foreign)), None, "{foreign}");
-        }
-    }
-}

@@ -75,37 +75,3 @@ impl Provider for Noop {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Access, Account};
-
-    #[tokio::test]
-    async fn an_order_is_taken_and_nothing_is_made() {
-        let access = Access::Name("nowhere".to_owned());
-        let account =
-            Account { org: "org".to_owned(), source: "7".to_owned(), provider: ProviderKind::Noop, access };
-        let place = Place { account: &account, region: "nowhere", session: "launch" };
-        let order = Order {
-            image: Some("image".to_owned()),
-            instance_type: None,
-            template: None,
-            least: 1,
-            most: 3,
-            key_name: None,
-            user_data: None,
-            subnet: None,
-            security_groups: Vec::new(),
-            tags: Vec::new(),
-            mark: "mark".to_owned(),
-        };
-        Noop.rehearse(&place, &order).await.unwrap();
-        assert_eq!(Noop.create(&place, &order, "token").await.unwrap().instances, []);
-        assert_eq!(Noop.find(&place, "mark").await.unwrap(), []);
-        assert!(Noop.image(&place, "image").await.unwrap().is_some_and(|image| image.is_available));
-        let key = KeyMaterial { line: "ssh-ed25519 AAAA".to_owned() };
-        let key = Noop.upload_key(&place, "alice", &key, "mark").await.unwrap();
-        assert_eq!((key.name.as_str(), key.mark.as_deref()), ("alice", Some("mark")));
-    }
-}

@@ -28,5 +28,6 @@ mod serving;
 mod stage;
 mod start_matrix;
 mod tls;
+mod upgrade;
 mod users;
 mod words;

@@ -5,8 +5,6 @@ mod aws;
 mod azure;
 mod gcp;
 mod noop;
-#[cfg(test)]
-mod tests;
 
 use crate::{Access, ProviderKind};
 

@@ -1,0 +1,9 @@
+//! The hosted services as their callers see them: Image Builder, Sources and RBAC, over HTTP, with a real client.
+
+mod admission;
+mod builds;
+mod caller;
+mod knobs;
+mod notices;
+mod rbac;
+mod sources;
