@@ -14,28 +14,28 @@ pub(crate) const WORD: &str = "_word";
 const FIELDS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(Vec<(String, String)>);
+pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
     /// The value of a field without the blanks around it; empty when it is not there.
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub fn text(&self, name: &str) -> &str {
         self.raw(name).trim()
     }
 
     /// The value as it was typed, for passwords.
-    pub(crate) fn raw(&self, name: &str) -> &str {
+    pub fn raw(&self, name: &str) -> &str {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+    pub fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_ours = |(key, _): &&(String, String)| key == WORD;
         self.0.iter().filter(move |pair| !is_ours(pair)).map(|(key, value)| (key.as_str(), value.as_str()))
     }

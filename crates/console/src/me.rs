@@ -48,13 +48,14 @@ struct Me {
 }
 
 impl Me {
-    async fn read(desk: &Hub, visitor: &Visitor) -> Result<Me, Trouble> {
-        let rows = desk
+    async fn read(visitor: &Visitor) -> Result<Me, Trouble> {
+        let rows = visitor
+            .desk
             .people
             .sessions(Some(visitor.name()), SESSIONS_MAX)
             .await
             .map_err(|error| not_now(&error))?;
-        let now = desk.inside.engine().now();
+        let now = visitor.desk.inside.engine().now();
         // A user and a token may have the same name.
         let mine = rows
             .into_iter()
@@ -86,14 +87,14 @@ fn not_now(error: &StoreError) -> Trouble {
     )
 }
 
-fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, &Section::NONE, "You")
+fn shell(visitor: &Visitor) -> Shell {
+    Shell::new(visitor, &Section::NONE, "You")
 }
 
-async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match Me::read(&desk, &visitor).await {
-        Ok(me) => shell(&desk, &visitor).page(&me),
-        Err(trouble) => trouble.page(&desk, &visitor),
+async fn show(visitor: Visitor) -> Response {
+    match Me::read(&visitor).await {
+        Ok(me) => shell(&visitor).page(&me),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
@@ -115,14 +116,14 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
             "The two new passwords are not the same.",
         )
     };
-    match Me::read(&desk, &visitor).await {
+    match Me::read(&visitor).await {
         Ok(mut me) => {
             let is_current = [StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS].contains(&refused.status);
             let place = if is_current { &mut me.current_error } else { &mut me.new_error };
             *place = Some(refused.line());
-            shell(&desk, &visitor).page_with(refused.status, &me)
+            shell(&visitor).page_with(refused.status, &me)
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
@@ -131,7 +132,7 @@ async fn sign_out_everywhere(State(desk): State<Desk>, visitor: Visitor, _fields
         Ok(count) => {
             signed_out(&desk, Flash::good(format!("You are signed out everywhere. Sessions ended: {count}.")))
         }
-        Err(error) => not_now(&error).page(&desk, &visitor),
+        Err(error) => not_now(&error).page(&visitor),
     }
 }
 
@@ -158,6 +159,6 @@ async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Resp
     match ended.await {
         Ok(true) => Flash::good("The session is ended.").at(AT),
         Ok(false) => Flash::bad("There is no such session any more.").at(AT),
-        Err(error) => not_now(&error).page(&desk, &visitor),
+        Err(error) => not_now(&error).page(&visitor),
     }
 }

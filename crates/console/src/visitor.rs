@@ -12,7 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use doors::Principal;
 use doors::launch::rights::Verb;
 use engine::store::StoreError;
-use engine::{Role, SessionRow};
+use engine::{Role, SessionRow, WorkflowInfo};
 use sha2::{Digest, Sha256};
 
 use crate::api::Api;
@@ -29,9 +29,12 @@ const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 #[derive(Clone)]
-pub(crate) struct Visitor {
+/// Who looks at a page, and what they may do.
+pub struct Visitor {
+    pub(crate) desk: Desk,
     pub(crate) principal: Principal,
-    pub(crate) api: Api,
+    /// Calls the APIs on behalf of this visitor.
+    pub api: Api,
     pub(crate) digest: String,
     /// For the forms of one page.
     pub(crate) word: String,
@@ -42,33 +45,29 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.principal.name
     }
 
     /// The ladder of those who look after operations: reader, operator, admin.
-    pub(crate) fn is(&self, role: Role) -> bool {
+    pub fn is(&self, role: Role) -> bool {
         self.principal.has(role)
     }
 
-    pub(crate) fn role(&self) -> &'static str {
+    pub fn role(&self) -> &'static str {
         self.principal.role().map_or("none", Role::as_str)
     }
 
-    pub(crate) fn may(&self, resource: &str, verb: Verb) -> bool {
+    pub fn may(&self, resource: &str, verb: Verb) -> bool {
         self.principal.may(resource, verb)
     }
 
-    pub(crate) fn may_launch(&self) -> bool {
-        self.may("reservation", Verb::Write)
+    /// The plan of a workflow that this server knows.
+    pub fn workflow(&self, kind: &str) -> Option<WorkflowInfo> {
+        self.desk.inside.engine().workflow(kind)
     }
 
-    /// Whether they may cancel, retry and terminate.
-    pub(crate) fn may_control(&self) -> bool {
-        self.may("reservation", Verb::Control)
-    }
-
-    pub(crate) fn may_look(&self) -> bool {
+    pub fn may_look(&self) -> bool {
         self.is(Role::Reader)
     }
 }
@@ -84,7 +83,8 @@ impl FromRequestParts<Desk> for Visitor {
             prolong(desk, &row).await.map_err(|error| unavailable(&error))?;
         }
         Ok(Visitor {
-            api: Api::new(desk.inside.clone(), principal.clone()),
+            desk: Desk::clone(desk),
+            api: Api::new(Desk::clone(desk), principal.clone()),
             principal,
             digest: row.digest,
             word: csrf::word(secret),

@@ -1,16 +1,14 @@
 //! `GET /console/admin/keys`
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::Method;
 use axum::response::Response;
 use doors::wire::KeyList;
 
 use super::Tab;
-use crate::desk::Desk;
+use crate::confirm;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::launches::ask;
 use crate::parts::{Icon, When};
 use crate::shell::Shell;
 use crate::visitor::Visitor;
@@ -25,25 +23,25 @@ struct Keys {
     keys: KeyList,
 }
 
-pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+pub(super) async fn list(visitor: Visitor) -> Response {
     match visitor.api.get::<KeyList>("/keys").await {
-        Ok(keys) => Shell::new(&desk, &visitor, &crate::admin::SECTION, "Keys").page(&Keys {
+        Ok(keys) => Shell::new(&visitor, &crate::admin::SECTION, "Keys").page(&Keys {
             csrf: visitor.word.clone(),
             here: Tab::Keys,
             keys,
         }),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
-pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    if !ask::is_meant(&fields) {
+pub(super) async fn rotate(visitor: Visitor, fields: Fields) -> Response {
+    if !confirm::is_meant(&fields) {
         let question =
             "Add a new key? It seals everything from now on; older keys still open what they sealed.";
-        return ask::page(&desk, &visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
+        return confirm::page(&visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
     }
     match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }

@@ -7,7 +7,7 @@ use askama::filters::HtmlSafe;
 use crate::assets;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Icon {
+pub enum Icon {
     Activity,
     Alert,
     Check,

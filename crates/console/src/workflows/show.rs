@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use doors::wire::{StepCalls, Workflow, WorkflowStep};
@@ -11,7 +11,6 @@ use engine::Role;
 use tokio::try_join;
 
 use super::calls;
-use crate::desk::{Desk, Hub};
 use crate::parts::Icon;
 use crate::path;
 use crate::shell::Shell;
@@ -79,23 +78,23 @@ impl Row {
 }
 
 impl Show {
-    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, &crate::workflows::SECTION, &self.workflow.workflow)
+    fn shell(&self, visitor: &Visitor) -> Shell {
+        Shell::new(visitor, &crate::workflows::SECTION, &self.workflow.workflow)
     }
 }
 
-pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(name): Path<String>) -> Response {
+pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Response {
     match draw(&visitor, &name, Form::new()).await {
-        Ok(show) => show.shell(&desk, &visitor).page(&show),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Ok(show) => show.shell(&visitor).page(&show),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
 /// The page again, with what was typed.
-pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Response {
+pub(super) async fn again(visitor: &Visitor, name: &str, form: Form) -> Response {
     match draw(visitor, name, form).await {
-        Ok(show) => show.shell(desk, visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
-        Err(trouble) => trouble.page(desk, visitor),
+        Ok(show) => show.shell(visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
+        Err(trouble) => trouble.page(visitor),
     }
 }
 

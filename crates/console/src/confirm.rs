@@ -1,0 +1,39 @@
+//! Asks before something is lost, for browsers without a script. With one, a dialog has asked already.
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use crate::fields::Fields;
+use crate::shell::{Section, Shell};
+use crate::visitor::Visitor;
+
+#[derive(Template)]
+#[template(path = "confirm.html")]
+struct Ask<'a> {
+    csrf: &'a str,
+    here: &'a str,
+    question: &'a str,
+    yes: &'a str,
+    back: &'a str,
+    /// What was sent, to be sent again.
+    sent: &'a Fields,
+}
+
+/// Whether somebody has said that it is meant.
+pub fn is_meant(fields: &Fields) -> bool {
+    fields.text("confirmed") == "yes"
+}
+
+/// The page that asks; its button sends the same once more.
+pub fn page(
+    visitor: &Visitor,
+    section: &Section,
+    question: &str,
+    yes: &str,
+    back: &str,
+    sent: &Fields,
+) -> Response {
+    let content = Ask { csrf: &visitor.word, here: &visitor.here, question, yes, back, sent };
+    Shell::new(visitor, section, "Are you sure?").page_with(StatusCode::OK, &content)
+}
