@@ -4,6 +4,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::shell::{Section, Shell};
 use crate::visitor::Visitor;
@@ -11,7 +12,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "confirm.html")]
 struct Ask<'a> {
-    csrf: &'a str,
+    csrf: &'a CsrfToken,
     here: &'a str,
     question: &'a str,
     yes: &'a str,
@@ -34,6 +35,6 @@ pub fn page(
     back: &str,
     sent: &Fields,
 ) -> Response {
-    let content = Ask { csrf: &visitor.word, here: &visitor.here, question, yes, back, sent };
+    let content = Ask { csrf: &visitor.csrf, here: &visitor.here, question, yes, back, sent };
     Shell::new(visitor, section, "Are you sure?").page_with(StatusCode::OK, &content)
 }

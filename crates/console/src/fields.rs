@@ -5,12 +5,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::cookie;
-use crate::csrf;
+use crate::csrf::{self, CSRF_FIELD};
 use crate::desk::Desk;
 use crate::trouble::Trouble;
 
-/// The name of the word in every form.
-pub(crate) const WORD: &str = "_word";
 const FIELDS_MAX: usize = 500;
 
 #[derive(Debug, Clone, Default)]
@@ -36,7 +34,7 @@ impl Fields {
     }
 
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let is_ours = |(key, _): &&(String, String)| key == WORD;
+        let is_ours = |(key, _): &&(String, String)| key == CSRF_FIELD;
         self.0.iter().filter(move |pair| !is_ours(pair)).map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
@@ -69,7 +67,7 @@ impl FromRequest<Desk> for Fields {
             return Err(refuse("It has too many fields.", "Send fewer at a time."));
         }
         let fields = Fields(pairs);
-        let is_good = secrets.iter().flatten().any(|secret| csrf::is_good(secret, fields.raw(WORD)));
+        let is_good = secrets.iter().flatten().any(|secret| csrf::is_good(secret, fields.raw(CSRF_FIELD)));
         if !is_good || !is_from_here {
             let why =
                 "It is not from a page that was made for this browser, or you have signed in again since.";

@@ -34,6 +34,7 @@ mod workflows;
 mod world;
 
 pub use api::{Answer, Api};
+pub use csrf::CsrfToken;
 pub use desk::{Console, ConsoleSettings, Desk};
 pub use fields::Fields;
 pub use flash::{Flash, see_other};

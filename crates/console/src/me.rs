@@ -13,6 +13,7 @@ use engine::secret::SecretString;
 use engine::store::StoreError;
 
 use crate::cookie;
+use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
@@ -36,7 +37,7 @@ pub(crate) fn routes() -> Router<Desk> {
 #[derive(Template)]
 #[template(path = "me/show.html")]
 struct Me {
-    csrf: String,
+    csrf: CsrfToken,
     name: String,
     role: &'static str,
     proof: &'static str,
@@ -61,7 +62,7 @@ impl Me {
             .into_iter()
             .filter(|row| row.proof.kind() == visitor.principal.proof.kind() && row.expires_at > now);
         Ok(Me {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             name: visitor.name().to_owned(),
             role: visitor.role(),
             proof: match visitor.principal.proof.kind() {

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::error;
 
 use crate::cookie;
+use crate::csrf::CsrfToken;
 use crate::flash::Flash;
 use crate::parts::Icon;
 use crate::visitor::Visitor;
@@ -42,7 +43,7 @@ pub(crate) struct Entry {
 pub struct Shell {
     pub(crate) title: String,
     pub(crate) theme: &'static str,
-    pub(crate) csrf: String,
+    pub(crate) csrf: CsrfToken,
     pub(crate) name: String,
     pub(crate) role: &'static str,
     pub(crate) here: String,
@@ -56,7 +57,7 @@ impl Shell {
         Shell {
             title: title.to_owned(),
             theme: visitor.theme,
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             name: visitor.name().to_owned(),
             role: visitor.role(),
             here: visitor.here.clone(),

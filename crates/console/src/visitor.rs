@@ -16,10 +16,11 @@ use engine::{Role, SessionRow, WorkflowInfo};
 use sha2::{Digest, Sha256};
 
 use crate::api::Api;
+use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::flash::{Flash, see_other};
 use crate::trouble::Trouble;
-use crate::{cookie, csrf, live, path, theme};
+use crate::{cookie, live, path, theme};
 
 /// A click within this time of the last one is not written down.
 const TOUCHED: Duration = Duration::from_mins(1);
@@ -37,7 +38,7 @@ pub struct Visitor {
     pub api: Api,
     pub(crate) digest: String,
     /// For the forms of one page.
-    pub(crate) word: String,
+    pub csrf: CsrfToken,
     pub(crate) theme: &'static str,
     pub(crate) flash: Option<Flash>,
     /// The page that is looked at.
@@ -87,7 +88,7 @@ impl FromRequestParts<Desk> for Visitor {
             api: Api::new(Desk::clone(desk), principal.clone()),
             principal,
             digest: row.digest,
-            word: csrf::word(secret),
+            csrf: CsrfToken::new(secret),
             theme: theme::chosen(&parts.headers),
             flash: Flash::read(&parts.headers),
             here: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),

@@ -7,6 +7,7 @@ use doors::wire::KeyList;
 
 use super::Tab;
 use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::{Icon, When};
@@ -18,7 +19,7 @@ const AT: &str = "/console/admin/keys";
 #[derive(Template)]
 #[template(path = "admin/keys.html")]
 struct Keys {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     keys: KeyList,
 }
@@ -26,7 +27,7 @@ struct Keys {
 pub(super) async fn list(visitor: Visitor) -> Response {
     match visitor.api.get::<KeyList>("/keys").await {
         Ok(keys) => Shell::new(&visitor, &crate::admin::SECTION, "Keys").page(&Keys {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             here: Tab::Keys,
             keys,
         }),

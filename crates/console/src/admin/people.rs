@@ -8,6 +8,7 @@ use engine::secret::SecretString;
 
 use super::{ROLES, RoleChoice, Tab, role_named, said};
 use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::When;
@@ -21,7 +22,7 @@ const AT: &str = "/console/admin/people";
 #[derive(Template)]
 #[template(path = "admin/people.html")]
 struct People {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     users: Vec<User>,
     me: String,
@@ -38,7 +39,7 @@ impl People {
     async fn read(visitor: &Visitor) -> Result<People, Trouble> {
         let found: UserList = visitor.api.get("/users").await?;
         Ok(People {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             here: Tab::People,
             users: found.items,
             me: visitor.name().to_owned(),

@@ -5,6 +5,7 @@ use axum::response::Response;
 use doors::wire::{Session, SessionList};
 
 use super::Tab;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::When;
@@ -17,7 +18,7 @@ const AT: &str = "/console/admin/sessions";
 #[derive(Template)]
 #[template(path = "admin/sessions.html")]
 struct Sessions {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     sessions: Vec<Session>,
     /// The digest of the one that looks.
@@ -28,7 +29,7 @@ pub(super) async fn list(visitor: Visitor) -> Response {
     match visitor.api.get::<SessionList>("/sessions").await {
         Ok(found) => {
             let (sessions, mine) = (found.items, visitor.digest.clone());
-            let content = Sessions { csrf: visitor.word.clone(), here: Tab::Sessions, sessions, mine };
+            let content = Sessions { csrf: visitor.csrf.clone(), here: Tab::Sessions, sessions, mine };
             Shell::new(&visitor, &crate::admin::SECTION, "Sessions").page(&content)
         }
         Err(trouble) => trouble.page(&visitor),

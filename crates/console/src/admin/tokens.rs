@@ -8,6 +8,7 @@ use engine::Timestamp;
 
 use super::{ROLES, Tab, role_named, said};
 use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::parts::When;
@@ -25,7 +26,7 @@ const LIVES: [(&str, &str); 5] =
 #[derive(Template)]
 #[template(path = "admin/tokens.html")]
 struct Tokens {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     tokens: Vec<Token>,
     now: Timestamp,
@@ -42,7 +43,7 @@ impl Tokens {
     async fn read(visitor: &Visitor) -> Result<Tokens, Trouble> {
         let found: TokenList = visitor.api.get("/tokens").await?;
         Ok(Tokens {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             here: Tab::Tokens,
             tokens: found.items,
             now: visitor.desk.inside.engine().now(),

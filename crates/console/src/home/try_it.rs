@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::csrf::CsrfToken;
 use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
@@ -15,7 +16,7 @@ use crate::visitor::{Visitor, hex};
 
 /// What can be started here by whoever looks; nothing outside of a sandbox.
 pub(super) struct Offers {
-    pub(super) word: String,
+    pub(super) csrf: CsrfToken,
     pub(super) all: Vec<Offer>,
     /// Somebody with another role may start something.
     pub(super) is_sandbox: bool,
@@ -28,7 +29,7 @@ impl Offers {
         let is_sandbox = visitor.desk.settings.is_sandbox;
         let offers = visitor.desk.pages.offers.iter().filter(|offer| is_sandbox && (offer.is_for)(visitor));
         Offers {
-            word: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             all: offers.copied().collect(),
             is_sandbox,
             apis: apis(&visitor.desk.pages),

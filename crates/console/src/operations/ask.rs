@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::look::{Look, id_of};
 use super::why::{Action, possible};
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::shell::Shell;
@@ -20,7 +21,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "operations/ask.html")]
 struct Ask {
-    csrf: String,
+    csrf: CsrfToken,
     id: Uuid,
     workflow: String,
     action: Action,
@@ -104,5 +105,5 @@ async fn draw(
         Trouble::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
     })?;
     let workflow = look.detail.operation.workflow.clone();
-    Ok(Ask { csrf: visitor.word.clone(), id, workflow, action, reason: reason.to_owned(), error })
+    Ok(Ask { csrf: visitor.csrf.clone(), id, workflow, action, reason: reason.to_owned(), error })
 }

@@ -11,6 +11,7 @@ use engine::Role;
 use tokio::try_join;
 
 use super::calls;
+use crate::csrf::CsrfToken;
 use crate::parts::Icon;
 use crate::path;
 use crate::shell::Shell;
@@ -20,7 +21,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "workflows/show.html")]
 struct Show {
-    csrf: String,
+    csrf: CsrfToken,
     workflow: Workflow,
     rows: Vec<Row>,
     /// Only an admin starts operations by hand.
@@ -107,5 +108,5 @@ async fn draw(visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble
     let form = visitor.is(Role::Admin).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
-    Ok(Show { csrf: visitor.word.clone(), workflow, rows, form, operations })
+    Ok(Show { csrf: visitor.csrf.clone(), workflow, rows, form, operations })
 }

@@ -11,14 +11,14 @@ use uuid::Uuid;
 use super::catalog::{Catalog, Purpose};
 use super::form::Form;
 use super::look::runtime;
-use crate::{Fields, Shell, Trouble, Visitor, path};
+use crate::{CsrfToken, Fields, Shell, Trouble, Visitor, path};
 
 const TITLE: &str = "Bind";
 
 #[derive(Template)]
 #[template(path = "products/runtimes/bind.html")]
 struct Bind {
-    csrf: String,
+    csrf: CsrfToken,
     id: String,
     /// The same binding twice is one, however often the button is pressed.
     binding: String,
@@ -59,7 +59,7 @@ async fn form_of(visitor: &Visitor, id: &str) -> Result<Form, Trouble> {
 }
 
 fn draw(visitor: &Visitor, id: &str, binding: String, form: Form, trouble: Option<String>) -> Bind {
-    Bind { csrf: visitor.word.clone(), id: path::part(id), binding, form, trouble }
+    Bind { csrf: visitor.csrf.clone(), id: path::part(id), binding, form, trouble }
 }
 
 pub(super) async fn bind(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {

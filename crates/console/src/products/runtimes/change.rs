@@ -10,12 +10,12 @@ use serde_json::{Map, Value, json};
 use super::catalog::{Catalog, Plan, Purpose};
 use super::form::Form;
 use super::look::{parameters, runtime};
-use crate::{Fields, Flash, Shell, Trouble, Visitor, path};
+use crate::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, path};
 
 #[derive(Template)]
 #[template(path = "products/runtimes/change.html")]
 struct Change {
-    csrf: String,
+    csrf: CsrfToken,
     id: String,
     name: String,
     form: Form,
@@ -56,7 +56,7 @@ impl Present {
         let name = name.unwrap_or(&self.runtime.instance_id).to_owned();
         let plans = self.catalog.offers().filter(|_| can_move).map(|(_, plan)| plan.clone()).collect();
         Ok(Change {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             id: path::part(&self.runtime.instance_id),
             name,
             form,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::catalog::{Catalog, Plan, Purpose};
 use super::form::Form;
-use crate::{Fields, Flash, Shell, Trouble, Visitor, path};
+use crate::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, path};
 
 /// Brokers insist on an organization and a space, which only one platform has.
 const NOWHERE: &str = "console";
@@ -23,7 +23,7 @@ struct Choose {
 #[derive(Template)]
 #[template(path = "products/runtimes/new.html")]
 struct New {
-    csrf: String,
+    csrf: CsrfToken,
     plan: Plan,
     form: Form,
     /// The same id twice is one runtime, however often the button is pressed.
@@ -54,7 +54,7 @@ pub(super) async fn form(visitor: Visitor, Path(plan): Path<String>) -> Response
         let catalog = Catalog::read(&visitor.api).await?;
         let (_, plan) = catalog.find(&plan)?;
         Ok(New {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             plan: plan.clone(),
             form: Form::new(&plan.schema(Purpose::Create)),
             id: Uuid::new_v4().to_string(),
@@ -89,7 +89,7 @@ async fn ask(visitor: &Visitor, plan: &str, fields: &Fields) -> Result<Result<St
     let id = fields.given("id").map_or_else(|| Uuid::new_v4().to_string(), str::to_owned);
     let again = |form: Form, trouble: Option<String>| {
         Box::new(New {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             plan: plan.clone(),
             form,
             id: id.clone(),

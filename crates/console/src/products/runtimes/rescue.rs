@@ -10,12 +10,12 @@ use engine::Role;
 use super::look::runtime;
 use super::state::can;
 use crate::parts::Chip;
-use crate::{Fields, Flash, Shell, Trouble, Visitor, confirm, path};
+use crate::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
 
 #[derive(Template)]
 #[template(path = "products/runtimes/rescue.html")]
 struct Rescue {
-    csrf: String,
+    csrf: CsrfToken,
     id: String,
     at: RuntimeState,
     may_repair: bool,
@@ -49,7 +49,7 @@ impl Rescue {
         let (status, can) = (&runtime.status, can(runtime.status.state));
         let has_end = status.expires_at.is_some() && status.expired_at.is_none();
         Rescue {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             id: path::part(&runtime.instance_id),
             at: status.state,
             may_repair: visitor.is(Role::Operator) && can.be_repaired,

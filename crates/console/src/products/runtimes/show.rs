@@ -12,7 +12,7 @@ use super::look::{Look, progress, runtime};
 use super::state::{Can, can, has_kubeconfig, newest};
 use crate::live::{About, OpenPage, Picture, stream};
 use crate::parts::{Chip, Icon, Prose, When};
-use crate::{Shell, Trouble, Visitor, path};
+use crate::{CsrfToken, Shell, Trouble, Visitor, path};
 
 #[derive(Template)]
 #[template(path = "products/runtimes/show.html")]
@@ -26,7 +26,7 @@ struct Show {
 struct Now {
     look: Look,
     id: String,
-    word: String,
+    csrf: CsrfToken,
     can: Can,
     has_kubeconfig: bool,
     done: usize,
@@ -40,7 +40,7 @@ impl Now {
         let (done, steps) = look.newest.as_ref().map(progress).unwrap_or_default();
         Now {
             id: path::part(&look.runtime.instance_id),
-            word: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             can: can(look.runtime.status.state),
             has_kubeconfig: has_kubeconfig(look.runtime.status.state),
             done,

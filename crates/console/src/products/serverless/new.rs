@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use super::form::Machine;
 use super::{AT_ONCE, begun};
-use crate::{Fields, Shell, Trouble, Visitor, see_other};
+use crate::{CsrfToken, Fields, Shell, Trouble, Visitor, see_other};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 #[derive(Template)]
 #[template(path = "products/serverless/new.html")]
 struct New {
-    csrf: String,
+    csrf: CsrfToken,
     /// Pressing the button twice makes one runtime.
     key: String,
     name: String,
@@ -35,7 +35,7 @@ struct New {
 impl New {
     fn empty(visitor: &Visitor) -> New {
         New {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             key: Uuid::new_v4().to_string(),
             name: String::new(),
             flavour: String::new(),

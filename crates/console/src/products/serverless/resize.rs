@@ -11,12 +11,12 @@ use serde_json::json;
 use super::form::Machine;
 use super::show::find;
 use super::{AT_ONCE, begun};
-use crate::{Fields, Shell, Trouble, Visitor, see_other};
+use crate::{CsrfToken, Fields, Shell, Trouble, Visitor, see_other};
 
 #[derive(Template)]
 #[template(path = "products/serverless/resize.html")]
 struct Resize {
-    csrf: String,
+    csrf: CsrfToken,
     id: i32,
     name: String,
     function: Machine,
@@ -28,7 +28,7 @@ impl Resize {
     fn of(visitor: &Visitor, id: i32, runtime: &ServerlessRuntime) -> Resize {
         let name = super::name(runtime);
         Resize {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             id,
             name,
             function: Machine::of("f", &runtime.faas),

@@ -7,12 +7,12 @@ use doors::serverless::wire::{Envelope, Function, ServerlessRuntime};
 use engine::Role;
 
 use crate::live::part;
-use crate::{Api, Shell, Trouble, Visitor};
+use crate::{Api, CsrfToken, Shell, Trouble, Visitor};
 
 #[derive(Template)]
 #[template(path = "products/serverless/show.html")]
 struct Show {
-    csrf: String,
+    csrf: CsrfToken,
     id: i32,
     name: String,
     now: Now,
@@ -39,7 +39,7 @@ pub(super) async fn show(visitor: Visitor, Path(id): Path<i32>) -> Response {
             let name = super::name(&runtime);
             let shell = Shell::new(&visitor, &super::SECTION, &name);
             let is_admin = visitor.is(Role::Admin);
-            shell.page(&Show { csrf: visitor.word.clone(), id, name, now: Now { runtime }, is_admin })
+            shell.page(&Show { csrf: visitor.csrf.clone(), id, name, now: Now { runtime }, is_admin })
         }
         Err(trouble) => trouble.page(&visitor),
     }

@@ -14,7 +14,7 @@ use super::filter::{Filters, find};
 use super::sheet;
 use crate::list::Filtered;
 use crate::parts::Pager;
-use crate::{Shell, Trouble, Visitor};
+use crate::{CsrfToken, Shell, Trouble, Visitor};
 
 const STATES: [(&str, &str); 7] = [
     ("there", "not terminated"),
@@ -40,7 +40,7 @@ pub(super) struct Rows {
     is_filtered: bool,
     has_more: bool,
     rights: Rights,
-    word: String,
+    csrf: CsrfToken,
     pager: Pager,
 }
 
@@ -101,7 +101,7 @@ impl Filtered for Filters {
             is_filtered: !self.is_none(),
             has_more: found.next.is_some(),
             rights: Rights { launches, terminates: may_control(visitor) },
-            word: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             pager: self.pager(found.next.as_deref()),
             rows: found.items.into_iter().map(row).collect(),
         })

@@ -14,12 +14,12 @@ use super::super::new::step::Step;
 use super::super::new::wizard::Wizard;
 use super::super::new::{check, key, request};
 use super::show::find;
-use crate::{Fields, Flash, Flaw, Shell, Trouble, Visitor, path};
+use crate::{CsrfToken, Fields, Flash, Flaw, Shell, Trouble, Visitor, path};
 
 #[derive(Template)]
 #[template(path = "products/launch/launches/parameters.html")]
 struct Give {
-    csrf: String,
+    csrf: CsrfToken,
     id: String,
     wizard: Wizard,
     place: Place,
@@ -74,7 +74,7 @@ async fn draw(visitor: &Visitor, id: String, mut wizard: Wizard) -> Response {
     match found.await {
         Ok((place, keys)) => {
             let shell = Shell::new(visitor, &super::SECTION, "Where to launch it");
-            shell.page_with(status, &Give { csrf: visitor.word.clone(), id, wizard, place, keys })
+            shell.page_with(status, &Give { csrf: visitor.csrf.clone(), id, wizard, place, keys })
         }
         Err(trouble) => trouble.page(visitor),
     }

@@ -15,7 +15,7 @@ use super::super::new::field::sentence;
 use super::super::{LAUNCH, may_control, may_launch};
 use super::view::{self, Line, Machine, parameter, stage, when};
 use crate::live::{About, OpenPage, Picture, stream};
-use crate::{Api, Shell, Trouble, Visitor, path};
+use crate::{Api, CsrfToken, Shell, Trouble, Visitor, path};
 
 #[derive(Template)]
 #[template(path = "products/launch/launches/show.html")]
@@ -33,7 +33,7 @@ struct Now {
     leftovers: Vec<Leftover>,
     wrong: Option<Wrong>,
     rights: Rights,
-    word: String,
+    csrf: CsrfToken,
 }
 
 /// What somebody may do with it.
@@ -117,7 +117,7 @@ async fn now(visitor: &Visitor, id: &str) -> Result<Now, Trouble> {
         leftovers: serde_json::from_value(launch.leftovers.clone()).unwrap_or_default(),
         wrong: serde_json::from_value(launch.error.clone()).ok(),
         rights,
-        word: visitor.word.clone(),
+        csrf: visitor.csrf.clone(),
         launch,
     })
 }

@@ -11,14 +11,14 @@ use super::super::LAUNCH;
 use super::field::{Field, Said, sentence};
 use super::go::add_account;
 use crate::parts::{Chip, Icon, Tone};
-use crate::{Api, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
+use crate::{Api, CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
 
 const AT: &str = "/console/launch/accounts";
 
 #[derive(Template)]
 #[template(path = "products/launch/new/accounts.html")]
 struct Accounts {
-    csrf: String,
+    csrf: CsrfToken,
     sources: Vec<Source>,
     may_change: bool,
     /// What was typed, except secrets.
@@ -56,7 +56,7 @@ pub(super) async fn list(visitor: Visitor) -> Response {
 async fn draw(visitor: &Visitor, typed: Fields, trouble: Option<Trouble>) -> Result<Accounts, Trouble> {
     let found: SourceList = visitor.api.get(&format!("{LAUNCH}/sources")).await?;
     Ok(Accounts {
-        csrf: visitor.word.clone(),
+        csrf: visitor.csrf.clone(),
         sources: found.data,
         may_change: visitor.may("source", Verb::Write),
         typed,

@@ -3,11 +3,12 @@
 use askama::Template;
 
 use super::wizard::Wizard;
+use crate::CsrfToken;
 
 #[derive(Template)]
 #[template(path = "products/launch/new/how.html")]
 pub(crate) struct HowPage {
-    pub(super) csrf: String,
+    pub(super) csrf: CsrfToken,
     pub(super) wizard: Wizard,
 }
 

@@ -8,14 +8,14 @@ use super::super::LAUNCH;
 use super::draft::{DISTRIBUTION as PRESET, User};
 use super::field::Field;
 use super::wizard::Wizard;
-use crate::{Api, Trouble};
+use crate::{Api, CsrfToken, Trouble};
 
 const SHOWN: usize = 50;
 
 #[derive(Template)]
 #[template(path = "products/launch/new/image.html")]
 pub(crate) struct ImagePage {
-    csrf: String,
+    csrf: CsrfToken,
     wizard: Wizard,
     images: Vec<Image>,
     /// Why there are none to choose from.
@@ -27,7 +27,7 @@ pub(crate) struct ImagePage {
 }
 
 impl ImagePage {
-    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
         // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
         let (images, missing) = match fitting(api).await {
             Ok(images) => (images, None),

@@ -7,18 +7,18 @@ use super::super::LAUNCH;
 use super::field::Said;
 use super::public_key;
 use super::wizard::Wizard;
-use crate::{Api, Trouble};
+use crate::{Api, CsrfToken, Trouble};
 
 #[derive(Template)]
 #[template(path = "products/launch/new/key.html")]
 pub(crate) struct KeyPage {
-    csrf: String,
+    csrf: CsrfToken,
     wizard: Wizard,
     keys: Vec<Pubkey>,
 }
 
 impl KeyPage {
-    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
         let keys = keys(&mut wizard, api).await?;
         Ok(KeyPage { csrf, wizard, keys })
     }

@@ -12,7 +12,7 @@ use super::super::LAUNCH;
 use super::field::{Field, Said, sentence};
 use crate::list::Place;
 use crate::parts::{NEWEST_FIRST, Pager};
-use crate::{Fields, Flash, Shell, Trouble, Visitor, confirm};
+use crate::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm};
 
 const AT: &str = "/console/launch/keys";
 const SHOWN: u64 = 50;
@@ -26,7 +26,7 @@ pub(super) struct Asked {
 #[derive(Template)]
 #[template(path = "products/launch/new/keys.html")]
 struct Keys {
-    csrf: String,
+    csrf: CsrfToken,
     keys: Vec<Pubkey>,
     pager: Pager,
     may_change: bool,
@@ -72,7 +72,7 @@ async fn draw(
     let next = place.next(found.metadata.total).map(|next| format!("{AT}?cursor={next}"));
     let pager = Pager::new(NEWEST_FIRST, first, next);
     Ok(Keys {
-        csrf: visitor.word.clone(),
+        csrf: visitor.csrf.clone(),
         keys: found.data,
         pager,
         may_change: visitor.may("pubkey", Verb::Write),

@@ -11,7 +11,7 @@ use super::super::LAUNCH;
 use super::draft::Draft;
 use super::types::Types;
 use super::wizard::Wizard;
-use crate::{Api, Desk, Fields, Trouble, Visitor, html, path};
+use crate::{Api, CsrfToken, Desk, Fields, Trouble, Visitor, html, path};
 
 pub(crate) const REGIONS: &[&str] = &[
     "us-east-1",
@@ -59,7 +59,7 @@ pub(crate) struct Place {
 #[derive(Template)]
 #[template(path = "products/launch/new/where.html")]
 pub(crate) struct PlacePage {
-    csrf: String,
+    csrf: CsrfToken,
     wizard: Wizard,
     place: Place,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Templates {
 impl HtmlSafe for Templates {}
 
 impl PlacePage {
-    pub(crate) async fn draw(csrf: String, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
         let place = Place::find(&mut wizard, api).await?;
         Ok(PlacePage { csrf, wizard, place })
     }

@@ -11,12 +11,12 @@ use super::plan::{self, Planned};
 use super::step::Step;
 use super::types::Types;
 use super::wizard::Wizard;
-use crate::{Api, Trouble, Visitor};
+use crate::{Api, CsrfToken, Trouble, Visitor};
 
 #[derive(Template)]
 #[template(path = "products/launch/new/review.html")]
 pub(crate) struct ReviewPage {
-    csrf: String,
+    csrf: CsrfToken,
     wizard: Wizard,
     groups: Vec<Group>,
     steps: Vec<Planned>,
@@ -40,7 +40,7 @@ impl ReviewPage {
         let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
         let groups = groups(draft, account, key);
         let steps = plan::of(draft, visitor.workflow("launch"));
-        Ok(ReviewPage { csrf: visitor.word.clone(), wizard, groups, steps, warnings })
+        Ok(ReviewPage { csrf: visitor.csrf.clone(), wizard, groups, steps, warnings })
     }
 }
 

@@ -91,7 +91,7 @@ impl Wizard {
         };
         let title = format!("{}: build and launch", self.step.title());
         let shell = Shell::new(visitor, &super::SECTION, &title);
-        let (csrf, api) = (visitor.word.clone(), &visitor.api);
+        let (csrf, api) = (visitor.csrf.clone(), &visitor.api);
         let drawn = match self.step {
             Step::Image => ImagePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
             Step::Where => PlacePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
