@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::state::STATES;
 use crate::list::Filtered;
-use crate::parts::{Chip, OLDEST_FIRST, Pager, When, Words};
+use crate::parts::{OLDEST_FIRST, Pager, When, Words};
 use crate::{Shell, Trouble, Visitor, path};
 
 const PAGE_SIZE: &str = "50";

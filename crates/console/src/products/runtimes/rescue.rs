@@ -9,7 +9,6 @@ use engine::Role;
 
 use super::look::runtime;
 use super::state::can;
-use crate::parts::Chip;
 use crate::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, confirm, path};
 
 #[derive(Template)]

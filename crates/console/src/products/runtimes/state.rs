@@ -18,28 +18,20 @@ pub(super) const STATES: [(&str, &str); 9] = [
     ("all", "also those that are gone"),
 ];
 
-impl From<&RuntimeState> for Chip {
-    fn from(state: &RuntimeState) -> Chip {
-        let (tone, icon, word) = match state {
-            RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
-            RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),
-            RuntimeState::Error => (Tone::Bad, Icon::Alert, "update failed"),
-            RuntimeState::Provisioning => (Tone::Busy, Icon::Play, "provisioning"),
-            RuntimeState::Deprovisioning => (Tone::Busy, Icon::Undo, "deprovisioning"),
-            RuntimeState::Deprovisioned => (Tone::Quiet, Icon::Slash, "deprovisioned"),
-            RuntimeState::DeprovisionIncomplete => (Tone::Bad, Icon::Alert, "clean-up given up"),
-            RuntimeState::Upgrading => (Tone::Busy, Icon::Play, "upgrading"),
-            RuntimeState::Updating => (Tone::Busy, Icon::Play, "updating"),
-            RuntimeState::Suspended => (Tone::Waits, Icon::Pause, "suspended"),
-        };
-        Chip::new(tone, icon, word)
-    }
-}
-
-impl From<RuntimeState> for Chip {
-    fn from(state: RuntimeState) -> Chip {
-        Chip::from(&state)
-    }
+pub(super) fn chip(state: RuntimeState) -> Chip {
+    let (tone, icon, word) = match state {
+        RuntimeState::Succeeded => (Tone::Good, Icon::Check, "ready"),
+        RuntimeState::Failed => (Tone::Bad, Icon::Cross, "failed"),
+        RuntimeState::Error => (Tone::Bad, Icon::Alert, "update failed"),
+        RuntimeState::Provisioning => (Tone::Busy, Icon::Play, "provisioning"),
+        RuntimeState::Deprovisioning => (Tone::Busy, Icon::Undo, "deprovisioning"),
+        RuntimeState::Deprovisioned => (Tone::Quiet, Icon::Slash, "deprovisioned"),
+        RuntimeState::DeprovisionIncomplete => (Tone::Bad, Icon::Alert, "clean-up given up"),
+        RuntimeState::Upgrading => (Tone::Busy, Icon::Play, "upgrading"),
+        RuntimeState::Updating => (Tone::Busy, Icon::Play, "updating"),
+        RuntimeState::Suspended => (Tone::Waits, Icon::Pause, "suspended"),
+    };
+    Chip::new(tone, icon, word)
 }
 
 /// The operation that the state comes from.
