@@ -18,6 +18,7 @@ use crate::trouble::Trouble;
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Calls the APIs of this server on behalf of a visitor, in the same process.
 #[derive(Clone)]
 pub struct Api {
     desk: Desk,
@@ -31,6 +32,7 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// Reads the body as this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Trouble> {
         let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
         serde_json::from_slice(body).map_err(|error| {
@@ -39,6 +41,7 @@ impl Answer {
         })
     }
 
+    /// The body as a text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -49,6 +52,7 @@ impl Api {
         Api { desk, who }
     }
 
+    /// Calls `GET` and reads the answer.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
         self.send(Method::GET, path, &[], None::<&()>).await?.json()
     }

@@ -19,6 +19,7 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Everything the console needs to open.
 #[derive(Clone)]
 pub struct Console {
+    /// The APIs, called in the same process.
     pub inside: Inside,
     pub people: Arc<dyn PeopleStore>,
     pub meter: Arc<Meter>,

@@ -11,6 +11,7 @@ use crate::trouble::Trouble;
 
 const FIELDS_MAX: usize = 500;
 
+/// The fields of a form, as a handler extracts them.
 #[derive(Debug, Clone, Default)]
 pub struct Fields(Vec<(String, String)>);
 
@@ -25,14 +26,17 @@ impl Fields {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
+    /// The value of a field, unless it is empty.
     pub fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
+    /// All values of fields with one name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
+    /// All fields but the token.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let is_ours = |(key, _): &&(String, String)| key == CSRF_FIELD;
         self.0.iter().filter(move |pair| !is_ours(pair)).map(|(key, value)| (key.as_str(), value.as_str()))

@@ -13,6 +13,7 @@ use crate::cookie;
 const LIVES: Duration = Duration::from_secs(60);
 const CHARS_MAX: usize = 400;
 
+/// A message that the next page shows once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flash {
     pub(crate) is_good: bool,
@@ -20,10 +21,12 @@ pub struct Flash {
 }
 
 impl Flash {
+    /// Says that it worked.
     pub fn good(text: impl Into<String>) -> Flash {
         Flash { is_good: true, text: text.into() }
     }
 
+    /// Says that it did not work.
     pub fn bad(text: impl Into<String>) -> Flash {
         Flash { is_good: false, text: text.into() }
     }

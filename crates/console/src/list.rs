@@ -27,6 +27,7 @@ pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where this page begins, by its name in the address; empty on the first page.
     fn cursor(&self) -> (&'static str, &str);
 
+    /// Finds the rows of this page.
     fn rows(&self, visitor: &Visitor) -> impl Future<Output = Result<Self::Rows, Trouble>> + Send;
 
     /// Nothing is chosen: the list shows all there is.
@@ -44,6 +45,7 @@ pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
         self.with(&[self.cursor()])
     }
 
+    /// The links to the first and to the next page.
     fn pager(&self, next: Option<&str>) -> Pager {
         let (name, here) = self.cursor();
         let link = |cursor: &str| format!("{}{}", Self::AT, self.with(&[(name, cursor)]));
@@ -75,6 +77,7 @@ impl<F: Filtered> OpenPage for OpenList<F> {
 
 /// Where a page begins in a list that is counted, and where the next one does.
 pub struct Place {
+    /// How many rows come before.
     pub offset: u64,
     shown: u64,
 }
@@ -85,6 +88,7 @@ impl Place {
         Place { offset: cursor.parse().unwrap_or(0), shown }
     }
 
+    /// Where the next page begins, if there is one.
     pub fn next(&self, total: u64) -> Option<String> {
         let next = self.offset.saturating_add(self.shown);
         (next < total).then(|| next.to_string())

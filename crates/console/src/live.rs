@@ -49,6 +49,7 @@ impl Picture {
 
 /// A page that somebody has open, and what it keeps from one picture to the next.
 pub trait OpenPage: Send + 'static {
+    /// Draws the part of the page that changes.
     fn draw(&mut self) -> impl Future<Output = Result<Picture, Trouble>> + Send;
 }
 
@@ -63,7 +64,9 @@ pub fn part(drawn: Result<impl Template, Trouble>) -> Response {
 /// What wakes a stream.
 #[derive(Debug, Clone, Copy)]
 pub enum About {
+    /// Events of one operation.
     Operation(OperationId),
+    /// Events of all operations.
     Everything,
 }
 

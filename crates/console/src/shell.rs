@@ -53,6 +53,7 @@ pub struct Shell {
 }
 
 impl Shell {
+    /// For a page of this section; the title is that of the window.
     pub fn new(visitor: &Visitor, section: &Section, title: &str) -> Shell {
         Shell {
             title: title.to_owned(),

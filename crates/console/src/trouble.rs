@@ -23,6 +23,7 @@ pub struct Trouble {
     pub request: Option<Box<str>>,
 }
 
+/// What is wrong with one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     pub field: String,
@@ -31,22 +32,26 @@ pub struct Flaw {
 }
 
 impl Trouble {
+    /// An error of a page itself.
     pub fn new(status: StatusCode, title: impl Into<String>, detail: impl Into<String>) -> Trouble {
         let (title, detail) = (title.into(), detail.into());
         Trouble { status, title, detail, hint: None, flaws: Vec::new(), request: None }
     }
 
+    /// Adds what to do about it.
     #[must_use]
     pub fn hint(mut self, text: impl Into<String>) -> Trouble {
         self.hint = Some(text.into());
         self
     }
 
+    /// Something does not exist.
     pub fn missing(what: &str) -> Trouble {
         Trouble::new(StatusCode::NOT_FOUND, "Not found", format!("There is no {what}."))
             .hint("It may have been removed, or the address may be incomplete.")
     }
 
+    /// The visitor lacks this role.
     pub fn needs(role: engine::Role) -> Trouble {
         Trouble::new(StatusCode::FORBIDDEN, "Not allowed", format!("This needs the role {role}."))
             .hint("Ask somebody who has it.")

@@ -46,6 +46,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
+    /// The name that they signed in with.
     pub fn name(&self) -> &str {
         &self.principal.name
     }
@@ -55,10 +56,12 @@ impl Visitor {
         self.principal.has(role)
     }
 
+    /// The highest role, or “none”.
     pub fn role(&self) -> &'static str {
         self.principal.role().map_or("none", Role::as_str)
     }
 
+    /// Whether they have this right at the launch API.
     pub fn may(&self, resource: &str, verb: Verb) -> bool {
         self.principal.may(resource, verb)
     }
@@ -68,6 +71,7 @@ impl Visitor {
         self.desk.inside.engine().workflow(kind)
     }
 
+    /// Whether they may see operations and what belongs to them.
     pub fn may_look(&self) -> bool {
         self.is(Role::Reader)
     }

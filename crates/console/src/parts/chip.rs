@@ -29,6 +29,7 @@ impl Tone {
     }
 }
 
+/// A state as a coloured label with an icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chip {
     pub tone: Tone,

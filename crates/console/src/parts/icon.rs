@@ -6,6 +6,7 @@ use askama::filters::HtmlSafe;
 
 use crate::assets;
 
+/// An icon of `icons.svg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Icon {
     Activity,

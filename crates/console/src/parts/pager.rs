@@ -8,6 +8,7 @@ pub type Words = (&'static str, &'static str);
 pub const NEWEST_FIRST: Words = ("Newest", "Older");
 pub const OLDEST_FIRST: Words = ("First page", "Next page");
 
+/// Links to the first and to the next page of a list.
 #[derive(Template)]
 #[template(path = "parts/pager.html")]
 pub struct Pager {

@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use uuid::Uuid;
 
+/// A sentence with links, times and code.
 pub struct Prose<'a>(pub &'a str);
 
 /// What may stand around a word.
