@@ -1,4 +1,4 @@
-//! Asks before something is lost, for browsers without a script. With one, a dialog has asked already.
+//! Asks before something is lost, for browsers without scripts. With scripts, a dialog has asked already.
 
 use askama::Template;
 use axum::http::StatusCode;
@@ -11,7 +11,7 @@ use crate::visitor::Visitor;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
-struct Ask<'a> {
+struct Confirm<'a> {
     csrf: &'a CsrfToken,
     here: &'a str,
     question: &'a str,
@@ -21,8 +21,8 @@ struct Ask<'a> {
     sent: &'a Fields,
 }
 
-/// Whether somebody has said that it is meant.
-pub fn is_meant(fields: &Fields) -> bool {
+/// Whether the visitor has confirmed it.
+pub fn is_confirmed(fields: &Fields) -> bool {
     fields.text("confirmed") == "yes"
 }
 
@@ -35,6 +35,6 @@ pub fn page(
     back: &str,
     sent: &Fields,
 ) -> Response {
-    let content = Ask { csrf: &visitor.csrf, here: &visitor.here, question, yes, back, sent };
+    let content = Confirm { csrf: &visitor.csrf, here: &visitor.here, question, yes, back, sent };
     Shell::new(visitor, section, "Are you sure?").page_with(StatusCode::OK, &content)
 }

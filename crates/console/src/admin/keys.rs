@@ -36,7 +36,7 @@ pub(super) async fn list(visitor: Visitor) -> Response {
 }
 
 pub(super) async fn rotate(visitor: Visitor, fields: Fields) -> Response {
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question =
             "Add a new key? It seals everything from now on; older keys still open what they sealed.";
         return confirm::page(&visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);

@@ -124,7 +124,7 @@ pub(super) async fn change(visitor: Visitor, fields: Fields) -> Response {
 
 pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Remove {name}? Their sessions end at once.");
         return confirm::page(&visitor, &crate::admin::SECTION, &question, "Remove", AT, &fields);
     }

@@ -113,7 +113,7 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trou
 
 pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
         return confirm::page(&visitor, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }

@@ -41,7 +41,7 @@ pub(super) async fn unbind(visitor: Visitor, Path(id): Path<String>, fields: Fie
 
 async fn remove(visitor: &Visitor, id: &str, fields: &Fields, removal: &Removal) -> Response {
     let place = format!("/console/runtimes/{}", path::part(id));
-    if !confirm::is_meant(fields) {
+    if !confirm::is_confirmed(fields) {
         let Removal { question, yes, .. } = removal;
         return confirm::page(visitor, &super::SECTION, question, yes, &place, fields);
     }

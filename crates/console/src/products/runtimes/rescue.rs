@@ -84,7 +84,7 @@ pub(super) async fn rescue(visitor: Visitor, Path(id): Path<String>, fields: Fie
     let Some(deed) = Deed::named(fields.text("deed")) else {
         return Trouble::missing("such way to step in").page(&visitor);
     };
-    if deed != Deed::Repair && !confirm::is_meant(&fields) {
+    if deed != Deed::Repair && !confirm::is_confirmed(&fields) {
         let (question, yes) = match deed {
             Deed::Force => {
                 ("Forget this runtime? Whatever is left of it must be removed by hand.", "Forget it")

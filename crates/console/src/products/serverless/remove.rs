@@ -9,7 +9,7 @@ use crate::{Fields, Visitor, confirm, see_other};
 
 pub(super) async fn remove(visitor: Visitor, Path(id): Path<i32>, fields: Fields) -> Response {
     let place = format!("/console/serverless/{id}");
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = "Delete this serverless runtime? Its machines and their disks are lost for ever.";
         return confirm::page(&visitor, &super::SECTION, question, "Delete", &place, &fields);
     }

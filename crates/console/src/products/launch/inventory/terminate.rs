@@ -9,7 +9,7 @@ use crate::list::Filtered;
 use crate::{Fields, Flash, Visitor, confirm, path};
 
 pub(super) async fn terminate(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Terminate {id}? What is on it is lost.");
         let place = Filters::AT;
         return confirm::page(&visitor, &super::SECTION, &question, "Terminate", place, &fields);

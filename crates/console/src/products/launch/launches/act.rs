@@ -47,7 +47,7 @@ pub(super) async fn act(
     };
     let back = format!("/console/launches/{}", path::part(&id));
     if let Some((question, yes)) = wish.question
-        && !confirm::is_meant(&fields)
+        && !confirm::is_confirmed(&fields)
     {
         return confirm::page(&visitor, &super::SECTION, question, yes, &back, &fields);
     }

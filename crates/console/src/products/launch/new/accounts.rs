@@ -101,7 +101,7 @@ async fn validity(api: &Api, id: &str) -> Result<Validity, Trouble> {
 }
 
 pub(super) async fn delete(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Forget the account {id}? Launches that still need it will fail.");
         return confirm::page(
             &visitor,

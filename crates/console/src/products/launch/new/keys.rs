@@ -96,7 +96,7 @@ pub(super) async fn add(visitor: Visitor, fields: Fields) -> Response {
 }
 
 pub(super) async fn delete(visitor: Visitor, Path(id): Path<i64>, fields: Fields) -> Response {
-    if !confirm::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = "Forget this key? It is also deleted in the accounts to which launches uploaded it.";
         return confirm::page(&visitor, &super::super::launches::SECTION, question, "Forget it", AT, &fields);
     }
