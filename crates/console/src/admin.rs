@@ -19,10 +19,11 @@ use crate::parts::Icon;
 use crate::shell::Section;
 use crate::trouble::Trouble;
 
-pub(crate) const SECTION: Section = Section {
+pub(crate) static SECTION: Section = Section {
     title: "Administration",
     path: "/console/admin",
     icon: Icon::Gear,
+    position: 930,
     is_for: |visitor| visitor.is(engine::Role::Admin),
 };
 

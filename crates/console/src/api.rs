@@ -8,32 +8,32 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use server::{Inside, Principal};
+use server::Principal;
 
+use crate::desk::Desk;
+use crate::pages::ProductApi;
 use crate::trouble::Trouble;
 
 /// More than the largest answer of any door.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const BROKER_VERSION: (HeaderName, HeaderValue) =
-    (HeaderName::from_static("x-broker-api-version"), HeaderValue::from_static("2.17"));
-/// Where launches are asked for.
-pub(crate) const LAUNCH: &str = ::launch::api::BASE;
 
+/// Calls the APIs of this server on behalf of a visitor, in the same process.
 #[derive(Clone)]
-pub(crate) struct Api {
-    inside: Inside,
+pub struct Api {
+    desk: Desk,
     who: Principal,
 }
 
 /// A good answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     body: Vec<u8>,
 }
 
 impl Answer {
-    pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Trouble> {
+    /// Reads the body as this type.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Trouble> {
         let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
         serde_json::from_slice(body).map_err(|error| {
             let detail = format!("The API gave an answer that the console cannot read: {error}.");
@@ -41,38 +41,40 @@ impl Answer {
         })
     }
 
-    pub(crate) fn text(&self) -> String {
+    /// The body as a text.
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
 impl Api {
-    pub(crate) fn new(inside: Inside, who: Principal) -> Api {
-        Api { inside, who }
+    pub(crate) fn new(desk: Desk, who: Principal) -> Api {
+        Api { desk, who }
     }
 
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
+    /// Calls `GET` and reads the answer.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Trouble> {
         self.send(Method::GET, path, &[], None::<&()>).await?.json()
     }
 
-    pub(crate) async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn post(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
         self.send(Method::POST, path, &[], Some(body)).await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
         self.send(Method::PUT, path, &[], Some(body)).await
     }
 
-    pub(crate) async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
+    pub async fn patch(&self, path: &str, body: &impl Serialize) -> Result<Answer, Trouble> {
         self.send(Method::PATCH, path, &[], Some(body)).await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Result<Answer, Trouble> {
+    pub async fn delete(&self, path: &str) -> Result<Answer, Trouble> {
         self.send(Method::DELETE, path, &[], None::<&()>).await
     }
 
     /// Anything else. What is not a success is an error.
-    pub(crate) async fn send(
+    pub async fn send(
         &self,
         method: Method,
         path: &str,
@@ -85,28 +87,30 @@ impl Api {
         *request.method_mut() = method;
         *request.uri_mut() = path.parse().map_err(|_| broken("The address is not one.".to_owned()))?;
         let json = body.map(|_| (CONTENT_TYPE, HeaderValue::from_static("application/json")));
-        request.headers_mut().extend(json.into_iter().chain([BROKER_VERSION]).chain(headers.iter().cloned()));
-        let (parts, content) = self.inside.call(&self.who, request).await.into_parts();
+        let apis = &self.desk.pages.apis;
+        let usual = apis.iter().filter(|api| path.starts_with(api.base)).flat_map(|api| &api.headers);
+        request.headers_mut().extend(json.into_iter().chain(usual.chain(headers).cloned()));
+        let (parts, content) = self.desk.inside.call(&self.who, request).await.into_parts();
         let body = to_bytes(content, ANSWER_BYTES_MAX).await.map_err(|error| broken(error.to_string()))?;
         if parts.status.is_success() || parts.status == StatusCode::NOT_MODIFIED {
             return Ok(Answer { body: body.into() });
         }
         let id = parts.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let (format, error) = read_error(path, parts.status, &body);
+        let (format, error) = read_error(apis, path, parts.status, &body);
         Err(Trouble::read(parts.status, format, error, id))
     }
 }
 
 /// A problem document, as a path that is switched off has it too, else the format of the API at this path.
-fn read_error(path: &str, status: StatusCode, body: &[u8]) -> (ErrorFormat, Option<Error>) {
-    let formats = [
-        ("/", ErrorFormat::Problem),
-        ("/v2/", ErrorFormat::Osb),
-        (LAUNCH, ErrorFormat::Insights),
-        ("/serverless-runtimes", ErrorFormat::Cognit),
-    ];
-    let mut possible = formats.into_iter().filter(|(base, _)| path.starts_with(base));
-    let read = possible.find_map(|(_, format)| Some((format, Some(format.read(status, body)?))));
+fn read_error(
+    apis: &[ProductApi],
+    path: &str,
+    status: StatusCode,
+    body: &[u8],
+) -> (ErrorFormat, Option<Error>) {
+    let own = apis.iter().filter(|api| path.starts_with(api.base)).map(|api| api.errors);
+    let mut possible = [ErrorFormat::Problem].into_iter().chain(own);
+    let read = possible.find_map(|format| Some((format, Some(format.read(status, body)?))));
     read.unwrap_or((ErrorFormat::Problem, None))
 }
 
@@ -118,6 +122,8 @@ mod tests {
     fn an_error_is_read_in_the_format_of_its_path_or_as_a_problem() {
         let problem = r#"{"type": "/errors/x", "title": "T", "status": 404, "detail": "d", "code": "x"}"#;
         let cognit = r#"{"error": "e", "message": "m"}"#;
+        let api = |base, errors| ProductApi { title: "", base, errors, headers: Vec::new() };
+        let apis = [api("/v2/", ErrorFormat::Osb), api("/serverless-runtimes", ErrorFormat::Cognit)];
         for (path, body, expected) in [
             ("/operations", problem, Some(ErrorFormat::Problem)),
             ("/v2/catalog", problem, Some(ErrorFormat::Problem)),
@@ -126,7 +132,7 @@ mod tests {
             ("/operations", cognit, None),
             ("/operations", "<html>", None),
         ] {
-            let (format, error) = read_error(path, StatusCode::NOT_FOUND, body.as_bytes());
+            let (format, error) = read_error(&apis, path, StatusCode::NOT_FOUND, body.as_bytes());
             assert_eq!(error.map(|_| format), expected, "{path} {body}");
         }
     }

@@ -1,6 +1,9 @@
-//! Proves that a form was ours: it carries a word that only a page made for this browser can know. Every page has
-//! another one, so that compression tells nobody anything.
+//! Proves that a form was ours: it carries a token that only a page made for this browser can know. Every page has
+//! another one, so that the size of a compressed page reveals nothing.
 
+use std::fmt;
+
+use askama::filters::HtmlSafe;
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName};
 use base64::Engine as _;
@@ -8,18 +11,34 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+/// The name of the token in every form.
+pub(crate) const CSRF_FIELD: &str = "_word";
 const NONCE_BYTES: usize = 12;
 const PROOF_BYTES: usize = 16;
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// A word for the forms of one page. `secret` is what the browser holds in a cookie.
-pub(crate) fn word(secret: &str) -> String {
-    let nonce: [u8; NONCE_BYTES] = rand::random();
-    URL_SAFE_NO_PAD.encode([&nonce[..], &proof(secret, &nonce)].concat())
+/// The hidden field that every form needs, as a template prints it. [`Fields`](crate::Fields) refuses a form without it.
+#[derive(Debug, Clone)]
+pub struct CsrfToken(String);
+
+impl CsrfToken {
+    /// For the forms of one page. `secret` is what the browser holds in a cookie.
+    pub(crate) fn new(secret: &str) -> CsrfToken {
+        let nonce: [u8; NONCE_BYTES] = rand::random();
+        CsrfToken(URL_SAFE_NO_PAD.encode([&nonce[..], &proof(secret, &nonce)].concat()))
+    }
 }
 
-pub(crate) fn is_good(secret: &str, word: &str) -> bool {
-    let Ok(bytes) = URL_SAFE_NO_PAD.decode(word) else { return false };
+impl fmt::Display for CsrfToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r#"<input type="hidden" name="{CSRF_FIELD}" value="{}">"#, self.0)
+    }
+}
+
+impl HtmlSafe for CsrfToken {}
+
+pub(crate) fn is_good(secret: &str, token: &str) -> bool {
+    let Ok(bytes) = URL_SAFE_NO_PAD.decode(token) else { return false };
     let Some((nonce, presented)) = bytes.split_at_checked(NONCE_BYTES) else { return false };
     proof(secret, nonce).ct_eq(presented).into()
 }
@@ -52,8 +71,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_good_for_its_browser_alone_and_never_the_same() {
-        let (one, other) = (word("secret"), word("secret"));
+    fn a_token_is_good_for_its_browser_alone_and_never_the_same() {
+        let (one, other) = (CsrfToken::new("secret").0, CsrfToken::new("secret").0);
         assert_ne!(one, other);
         assert!(is_good("secret", &one) && is_good("secret", &other));
         assert!(!is_good("secret2", &one));

@@ -9,6 +9,7 @@ use engine::PeopleStore;
 use server::Networks;
 use server::{CodeFlow, Inside, Meter};
 
+use crate::pages::Pages;
 use crate::pulse::Pulse;
 use crate::router::MENU;
 use crate::shell::Section;
@@ -18,12 +19,15 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Everything the console needs to open.
 #[derive(Clone)]
 pub struct Console {
+    /// The APIs, called in the same process.
     pub inside: Inside,
     pub people: Arc<dyn PeopleStore>,
     pub meter: Arc<Meter>,
     /// Where people may sign in who have no password here.
     pub code_flow: Option<Arc<CodeFlow>>,
     pub settings: ConsoleSettings,
+    /// The pages of the products.
+    pub pages: Pages,
 }
 
 /// How the console behaves; every value has a default that works.
@@ -63,23 +67,32 @@ impl ConsoleSettings {
     }
 }
 
-pub(crate) struct Hub {
+/// What all pages of one process share.
+pub struct Hub {
     pub(crate) inside: Inside,
     pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) code_flow: Option<Arc<CodeFlow>>,
     pub(crate) settings: ConsoleSettings,
     pub(crate) pulse: Pulse,
-    pub(crate) menu: &'static [&'static Section],
+    pub(crate) menu: Vec<&'static Section>,
+    pub(crate) pages: Pages,
 }
 
 /// How handlers get it.
-pub(crate) type Desk = Arc<Hub>;
+pub type Desk = Arc<Hub>;
 
 impl Hub {
     pub(crate) fn new(console: Console) -> Desk {
-        let Console { inside, people, meter, code_flow, settings } = console;
+        let Console { inside, people, meter, code_flow, settings, pages } = console;
         let pulse = Pulse::start(&inside, meter);
-        Arc::new(Hub { inside, people, code_flow, settings, pulse, menu: &MENU })
+        let mut menu = [&MENU[..], &pages.sections].concat();
+        menu.sort_by_key(|section| section.position);
+        Arc::new(Hub { inside, people, code_flow, settings, pulse, menu, pages })
+    }
+
+    /// Where a visitor begins who may not see the home page.
+    pub(crate) fn start_page(&self) -> &'static str {
+        self.pages.start.unwrap_or("/console/me")
     }
 
     /// Whether browsers reach us over https, as far as we were told.

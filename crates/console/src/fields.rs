@@ -5,38 +5,40 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::cookie;
-use crate::csrf;
+use crate::csrf::{self, CSRF_FIELD};
 use crate::desk::Desk;
 use crate::trouble::Trouble;
 
-/// The name of the word in every form.
-pub(crate) const WORD: &str = "_word";
 const FIELDS_MAX: usize = 500;
 
+/// The fields of a form, as a handler extracts them.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fields(Vec<(String, String)>);
+pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
     /// The value of a field without the blanks around it; empty when it is not there.
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub fn text(&self, name: &str) -> &str {
         self.raw(name).trim()
     }
 
     /// The value as it was typed, for passwords.
-    pub(crate) fn raw(&self, name: &str) -> &str {
+    pub fn raw(&self, name: &str) -> &str {
         self.0.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }
 
-    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+    /// The value of a field, unless it is empty.
+    pub fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name)).filter(|text| !text.is_empty())
     }
 
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    /// All values of fields with one name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.trim())
     }
 
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
-        let is_ours = |(key, _): &&(String, String)| key == WORD;
+    /// All fields but the token.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_ours = |(key, _): &&(String, String)| key == CSRF_FIELD;
         self.0.iter().filter(move |pair| !is_ours(pair)).map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
@@ -69,7 +71,7 @@ impl FromRequest<Desk> for Fields {
             return Err(refuse("It has too many fields.", "Send fewer at a time."));
         }
         let fields = Fields(pairs);
-        let is_good = secrets.iter().flatten().any(|secret| csrf::is_good(secret, fields.raw(WORD)));
+        let is_good = secrets.iter().flatten().any(|secret| csrf::is_good(secret, fields.raw(CSRF_FIELD)));
         if !is_good || !is_from_here {
             let why =
                 "It is not from a page that was made for this browser, or you have signed in again since.";

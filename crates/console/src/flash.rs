@@ -13,18 +13,21 @@ use crate::cookie;
 const LIVES: Duration = Duration::from_secs(60);
 const CHARS_MAX: usize = 400;
 
+/// A message that the next page shows once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Flash {
+pub struct Flash {
     pub(crate) is_good: bool,
     pub(crate) text: String,
 }
 
 impl Flash {
-    pub(crate) fn good(text: impl Into<String>) -> Flash {
+    /// Says that it worked.
+    pub fn good(text: impl Into<String>) -> Flash {
         Flash { is_good: true, text: text.into() }
     }
 
-    pub(crate) fn bad(text: impl Into<String>) -> Flash {
+    /// Says that it did not work.
+    pub fn bad(text: impl Into<String>) -> Flash {
         Flash { is_good: false, text: text.into() }
     }
 
@@ -42,7 +45,7 @@ impl Flash {
     }
 
     /// Leads to another page, which says it.
-    pub(crate) fn at(self, path: &str) -> Response {
+    pub fn at(self, path: &str) -> Response {
         let mut response = see_other(path);
         response.headers_mut().append(SET_COOKIE, self.cookie());
         response
@@ -50,7 +53,7 @@ impl Flash {
 }
 
 /// Leads to another page of ours.
-pub(crate) fn see_other(path: &str) -> Response {
+pub fn see_other(path: &str) -> Response {
     let place = HeaderValue::from_str(path).unwrap_or(HeaderValue::from_static("/console"));
     (StatusCode::SEE_OTHER, [(LOCATION, place)]).into_response()
 }

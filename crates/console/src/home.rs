@@ -22,8 +22,8 @@ use crate::visitor::Visitor;
 use now::{Known, Now};
 use try_it::Offers;
 
-pub(crate) const SECTION: Section =
-    Section { title: "Home", path: "/console", icon: Icon::Home, is_for: Visitor::may_look };
+pub(crate) static SECTION: Section =
+    Section { title: "Home", path: "/console", icon: Icon::Home, position: 0, is_for: Visitor::may_look };
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
@@ -38,26 +38,28 @@ pub(crate) fn routes() -> Router<Desk> {
 struct Home {
     now: Now,
     offers: Offers,
-    may_launch: bool,
+    actions: Vec<&'static Section>,
 }
 
 async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     if !visitor.may_look() {
-        return see_other("/console/launches");
+        return see_other(desk.start_page());
     }
-    match Now::look(&desk, &visitor.api, &mut Known::default()).await {
+    match Now::look(&visitor.desk, &visitor.api, &mut Known::default()).await {
         Ok(now) => {
-            let offers = Offers::new(&desk, &visitor);
-            let content = Home { now, offers, may_launch: visitor.may_launch() };
-            Shell::new(&desk, &visitor, &crate::home::SECTION, "Home").page(&content)
+            let offers = Offers::new(&visitor);
+            let actions = desk.pages.actions.iter().copied();
+            let actions = actions.filter(|section| (section.is_for)(&visitor)).collect();
+            let content = Home { now, offers, actions };
+            Shell::new(&visitor, &crate::home::SECTION, "Home").page(&content)
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
 async fn live(State(desk): State<Desk>, visitor: Visitor) -> Response {
     let page = Open { desk: Desk::clone(&desk), api: visitor.api.clone(), known: Known::default() };
-    stream(&desk, &visitor, About::Everything, page)
+    stream(&visitor, About::Everything, page)
 }
 
 struct Open {

@@ -1,32 +1,78 @@
 //! The console: what the engine does, in a browser.
 //!
-//! It is a client of the doors like any other, in the same process: every page asks the API on behalf of whoever
-//! looks, so the API's roles decide what is shown and allowed, and the API's audit log says who did what. Nothing
-//! here reads the database or talks to a driver, except for people and their sessions.
+//! It is a client of the APIs like any other, in the same process: every page calls them on behalf of its visitor, so
+//! the roles of the API decide what is shown and allowed, and its audit log says who did what. Nothing here reads the
+//! database or calls an external system, except for users and their sessions.
+//!
+//! # Pages of a product
+//!
+//! A product adds its pages to [`Pages`]. A handler takes a [`Visitor`], which signs in whoever is not signed in, calls
+//! an API with `visitor.api`, and prints a template into the [`Shell`]; an error is a [`Trouble`] and has a page of its
+//! own. The template is the product's and holds the content alone. It prints what all pages share as values: the types
+//! of [`parts`], and a [`CsrfToken`] in each form, which [`Fields`] checks. Lists that filter, turn pages and follow
+//! changes are in [`list`], other pages that follow changes in [`live`], the question before a deletion in [`confirm`].
+//!
+//! ```ignore
+//! static LAMPS: Section = Section {
+//!     title: "Lamps",
+//!     path: "/console/lamps",
+//!     icon: Icon::Gear,
+//!     position: 70,
+//!     is_for: Visitor::may_look,
+//! };
+//!
+//! pub fn pages(pages: &mut Pages) {
+//!     pages.section(&LAMPS);
+//!     pages.routes(Router::new().route("/console/lamps", get(list).post(switch)));
+//!     pages.resource("lamp", |name| Some(format!("/console/lamps#{}", path::part(name))));
+//! }
+//!
+//! #[derive(Template)]
+//! #[template(path = "lamps.html")] // <form method="post">{{ csrf }}{% for lamp in lamps %} …
+//! struct Lamps {
+//!     lamps: Vec<Lamp>,
+//!     csrf: CsrfToken,
+//! }
+//!
+//! async fn list(visitor: Visitor) -> Response {
+//!     match visitor.api.get::<Vec<Lamp>>("/lamps").await {
+//!         Ok(lamps) => {
+//!             let content = Lamps { lamps, csrf: visitor.csrf.clone() };
+//!             Shell::new(&visitor, &LAMPS, "Lamps").page(&content)
+//!         }
+//!         Err(trouble) => trouble.page(&visitor),
+//!     }
+//! }
+//!
+//! async fn switch(visitor: Visitor, fields: Fields) -> Response {
+//!     let lamp = fields.text("lamp");
+//!     match visitor.api.post(&format!("/lamps/{}/switch", path::part(lamp)), &()).await {
+//!         Ok(_) => Flash::good(format!("{lamp} is on.")).at(LAMPS.path),
+//!         Err(trouble) => trouble.back(&visitor, LAMPS.path),
+//!     }
+//! }
+//! ```
 
 mod admin;
 mod api;
 mod assets;
+pub mod confirm;
 mod cookie;
 mod csrf;
 mod desk;
 mod fields;
 mod flash;
 mod home;
-mod images;
-mod inventory;
-mod launch;
-mod launches;
-mod list;
-mod live;
+pub mod list;
+pub mod live;
 mod me;
 mod operations;
-mod parts;
-mod path;
+mod pages;
+pub mod parts;
+pub mod path;
+pub mod products;
 mod pulse;
 mod router;
-mod runtimes;
-mod serverless;
 mod shell;
 mod sign_in;
 mod theme;
@@ -36,5 +82,13 @@ mod workflows;
 #[cfg(test)]
 mod world;
 
-pub use desk::{Console, ConsoleSettings};
+pub use api::{Answer, Api};
+pub use csrf::CsrfToken;
+pub use desk::{Console, ConsoleSettings, Desk};
+pub use fields::Fields;
+pub use flash::{Flash, see_other};
+pub use pages::{Finder, Offer, Pages, ProductApi};
 pub use router::router;
+pub use shell::{Section, Shell, html};
+pub use trouble::{Flaw, Trouble};
+pub use visitor::Visitor;

@@ -2,11 +2,10 @@
 //! again whenever they may have changed.
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 
-use crate::desk::Desk;
 use crate::live::{About, OpenPage, Picture, part, stream};
 use crate::parts::{NEWEST_FIRST, Pager, Words};
 use crate::path;
@@ -14,7 +13,7 @@ use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
 /// What somebody wants to see of a list, as it is in the address, and how that is found.
-pub(crate) trait Filtered: DeserializeOwned + Send + Sync + 'static {
+pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where the list is.
     const AT: &'static str;
     /// What the links to the first and to the next page say.
@@ -28,6 +27,7 @@ pub(crate) trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where this page begins, by its name in the address; empty on the first page.
     fn cursor(&self) -> (&'static str, &str);
 
+    /// Finds the rows of this page.
     fn rows(&self, visitor: &Visitor) -> impl Future<Output = Result<Self::Rows, Trouble>> + Send;
 
     /// Nothing is chosen: the list shows all there is.
@@ -45,6 +45,7 @@ pub(crate) trait Filtered: DeserializeOwned + Send + Sync + 'static {
         self.with(&[self.cursor()])
     }
 
+    /// The links to the first and to the next page.
     fn pager(&self, next: Option<&str>) -> Pager {
         let (name, here) = self.cursor();
         let link = |cursor: &str| format!("{}{}", Self::AT, self.with(&[(name, cursor)]));
@@ -53,17 +54,13 @@ pub(crate) trait Filtered: DeserializeOwned + Send + Sync + 'static {
 }
 
 /// `GET …/live`: keeps the rows true, where somebody is told when they change.
-pub(crate) async fn live<F: Filtered>(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Query(filters): Query<F>,
-) -> Response {
+pub async fn live<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
     let page = OpenList { visitor: visitor.clone(), filters };
-    stream(&desk, &visitor, About::Everything, page)
+    stream(&visitor, About::Everything, page)
 }
 
 /// `GET …/now`: the rows alone, for a page that asks once in a while.
-pub(crate) async fn now<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
+pub async fn now<F: Filtered>(visitor: Visitor, Query(filters): Query<F>) -> Response {
     part(filters.rows(&visitor).await)
 }
 
@@ -79,18 +76,20 @@ impl<F: Filtered> OpenPage for OpenList<F> {
 }
 
 /// Where a page begins in a list that is counted, and where the next one does.
-pub(crate) struct Place {
-    pub(crate) offset: u64,
+pub struct Place {
+    /// How many rows come before.
+    pub offset: u64,
     shown: u64,
 }
 
 impl Place {
     /// A cursor that is no number is the beginning.
-    pub(crate) fn new(cursor: &str, shown: u64) -> Place {
+    pub fn new(cursor: &str, shown: u64) -> Place {
         Place { offset: cursor.parse().unwrap_or(0), shown }
     }
 
-    pub(crate) fn next(&self, total: u64) -> Option<String> {
+    /// Where the next page begins, if there is one.
+    pub fn next(&self, total: u64) -> Option<String> {
         let next = self.offset.saturating_add(self.shown);
         (next < total).then(|| next.to_string())
     }

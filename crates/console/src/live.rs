@@ -33,27 +33,28 @@ const CALM: Duration = Duration::from_millis(50);
 const CALM_ALL: Duration = Duration::from_millis(500);
 
 /// A part of a page.
-pub(crate) struct Picture {
+pub struct Picture {
     /// Empty where nothing changed.
-    pub(crate) html: String,
+    pub html: String,
     /// Nothing will change any more.
-    pub(crate) is_last: bool,
+    pub is_last: bool,
 }
 
 impl Picture {
     /// Of something that may change again.
-    pub(crate) fn of(part: &impl Template) -> Picture {
+    pub fn of(part: &impl Template) -> Picture {
         Picture { html: part.render().unwrap_or_default(), is_last: false }
     }
 }
 
 /// A page that somebody has open, and what it keeps from one picture to the next.
-pub(crate) trait OpenPage: Send + 'static {
+pub trait OpenPage: Send + 'static {
+    /// Draws the part of the page that changes.
     fn draw(&mut self) -> impl Future<Output = Result<Picture, Trouble>> + Send;
 }
 
 /// The changing part alone, for pages that ask for it once in a while.
-pub(crate) fn part(drawn: Result<impl Template, Trouble>) -> Response {
+pub fn part(drawn: Result<impl Template, Trouble>) -> Response {
     match drawn {
         Ok(part) => html(StatusCode::OK, &part),
         Err(trouble) => trouble.part(),
@@ -62,8 +63,10 @@ pub(crate) fn part(drawn: Result<impl Template, Trouble>) -> Response {
 
 /// What wakes a stream.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum About {
+pub enum About {
+    /// Events of one operation.
     Operation(OperationId),
+    /// Events of all operations.
     Everything,
 }
 
@@ -111,15 +114,15 @@ struct Stream<Page> {
 }
 
 /// Answers with a stream of pictures, each only when it differs from the one before.
-pub(crate) fn stream(desk: &Desk, visitor: &Visitor, about: About, page: impl OpenPage) -> Response {
+pub fn stream(visitor: &Visitor, about: About, page: impl OpenPage) -> Response {
     let bell = match about {
-        About::Operation(id) => desk.inside.watch(id).map(Bell::One),
-        About::Everything => Some(Bell::All(desk.inside.engine().feed().watch())),
+        About::Operation(id) => visitor.desk.inside.watch(id).map(Bell::One),
+        About::Everything => Some(Bell::All(visitor.desk.inside.engine().feed().watch())),
     };
     let Some(bell) = bell else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
-    let now = desk.inside.engine().now();
+    let now = visitor.desk.inside.engine().now();
     let stream = Stream {
-        desk: Desk::clone(desk),
+        desk: Desk::clone(&visitor.desk),
         digest: visitor.digest.clone(),
         bell,
         page,

@@ -13,6 +13,7 @@ use engine::store::StoreError;
 use server::wire::{ChangePassword, Password, Session};
 
 use crate::cookie;
+use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
 use crate::flash::Flash;
@@ -36,7 +37,7 @@ pub(crate) fn routes() -> Router<Desk> {
 #[derive(Template)]
 #[template(path = "me/show.html")]
 struct Me {
-    csrf: String,
+    csrf: CsrfToken,
     name: String,
     role: &'static str,
     proof: &'static str,
@@ -48,19 +49,20 @@ struct Me {
 }
 
 impl Me {
-    async fn read(desk: &Hub, visitor: &Visitor) -> Result<Me, Trouble> {
-        let rows = desk
+    async fn read(visitor: &Visitor) -> Result<Me, Trouble> {
+        let rows = visitor
+            .desk
             .people
             .sessions(Some(visitor.name()), SESSIONS_MAX)
             .await
             .map_err(|error| not_now(&error))?;
-        let now = desk.inside.engine().now();
+        let now = visitor.desk.inside.engine().now();
         // A user and a token may have the same name.
         let mine = rows
             .into_iter()
             .filter(|row| row.proof.kind() == visitor.principal.proof.kind() && row.expires_at > now);
         Ok(Me {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             name: visitor.name().to_owned(),
             role: visitor.role(),
             proof: match visitor.principal.proof.kind() {
@@ -86,14 +88,14 @@ fn not_now(error: &StoreError) -> Trouble {
     )
 }
 
-fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, &Section::NONE, "You")
+fn shell(visitor: &Visitor) -> Shell {
+    Shell::new(visitor, &Section::NONE, "You")
 }
 
-async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match Me::read(&desk, &visitor).await {
-        Ok(me) => shell(&desk, &visitor).page(&me),
-        Err(trouble) => trouble.page(&desk, &visitor),
+async fn show(visitor: Visitor) -> Response {
+    match Me::read(&visitor).await {
+        Ok(me) => shell(&visitor).page(&me),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
@@ -115,14 +117,14 @@ async fn change_password(State(desk): State<Desk>, visitor: Visitor, fields: Fie
             "The two new passwords are not the same.",
         )
     };
-    match Me::read(&desk, &visitor).await {
+    match Me::read(&visitor).await {
         Ok(mut me) => {
             let is_current = [StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS].contains(&refused.status);
             let place = if is_current { &mut me.current_error } else { &mut me.new_error };
             *place = Some(refused.line());
-            shell(&desk, &visitor).page_with(refused.status, &me)
+            shell(&visitor).page_with(refused.status, &me)
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
@@ -131,7 +133,7 @@ async fn sign_out_everywhere(State(desk): State<Desk>, visitor: Visitor, _fields
         Ok(count) => {
             signed_out(&desk, Flash::good(format!("You are signed out everywhere. Sessions ended: {count}.")))
         }
-        Err(error) => not_now(&error).page(&desk, &visitor),
+        Err(error) => not_now(&error).page(&visitor),
     }
 }
 
@@ -158,6 +160,6 @@ async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Resp
     match ended.await {
         Ok(true) => Flash::good("The session is ended.").at(AT),
         Ok(false) => Flash::bad("There is no such session any more.").at(AT),
-        Err(error) => not_now(&error).page(&desk, &visitor),
+        Err(error) => not_now(&error).page(&visitor),
     }
 }

@@ -24,10 +24,11 @@ use crate::parts::Icon;
 use crate::shell::Section;
 use crate::visitor::Visitor;
 
-pub(crate) const SECTION: Section = Section {
+pub(crate) static SECTION: Section = Section {
     title: "Operations",
     path: "/console/operations",
     icon: Icon::Activity,
+    position: 910,
     is_for: Visitor::may_look,
 };
 

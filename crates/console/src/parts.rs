@@ -8,10 +8,10 @@ mod prose;
 mod resource;
 mod when;
 
-pub(crate) use chip::{Chip, Tone};
-pub(crate) use icon::Icon;
-pub(crate) use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, Words};
-pub(crate) use patches::{Patches, appended};
-pub(crate) use prose::Prose;
+pub use chip::{Chip, Tone};
+pub use icon::Icon;
+pub use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, Words};
+pub use patches::{Patches, appended};
+pub use prose::Prose;
 pub(crate) use resource::Resource;
-pub(crate) use when::{When, span};
+pub use when::{When, span};

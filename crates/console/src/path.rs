@@ -7,12 +7,12 @@ pub(crate) const HOME: &str = "/console";
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A text as a part of a path or a value in a query.
-pub(crate) fn part(text: &str) -> String {
+pub fn part(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
 /// A query of the values that are there.
-pub(crate) fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+pub fn query<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let written = pairs.into_iter().filter(|(_, value)| !value.is_empty());
     let written: Vec<String> = written.map(|(key, value)| format!("{}={}", part(key), part(value))).collect();
     if written.is_empty() { String::new() } else { format!("?{}", written.join("&")) }

@@ -19,10 +19,7 @@ use crate::flash::see_other;
 use crate::shell::Section;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
-use crate::{
-    admin, home, images, inventory, launch, launches, me, operations, path, runtimes, serverless, sign_in,
-    theme, workflows,
-};
+use crate::{admin, home, me, operations, path, sign_in, theme, workflows};
 
 /// The largest form that is read: an image with its packages, users and a key fits many times.
 const FORM_BYTES_MAX: usize = 256 * 1024;
@@ -33,25 +30,17 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const PERMISSIONS_POLICY: HeaderName = HeaderName::from_static("permissions-policy");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-pub(crate) static MENU: [&Section; 10] = [
-    &home::SECTION,
-    &launch::SECTION,
-    &launches::SECTION,
-    &images::SECTION,
-    &inventory::SECTION,
-    &runtimes::SECTION,
-    &serverless::SECTION,
-    &operations::SECTION,
-    &workflows::SECTION,
-    &admin::SECTION,
-];
+pub(crate) static MENU: [&Section; 4] =
+    [&home::SECTION, &operations::SECTION, &workflows::SECTION, &admin::SECTION];
 
 /// All pages, ready to be served beside the doors.
-pub fn router(console: Console) -> Router {
+pub fn router(mut console: Console) -> Router {
+    let products = std::mem::take(&mut console.pages.routes);
     let desk = Hub::new(console);
     let small = DefaultPredicate::new().and(NotForContentType::SSE);
     Router::new()
         .merge(pages())
+        .merge(products)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
         .layer(CompressionLayer::new().gzip(true).compress_when(small))
         .layer(from_fn_with_state(Desk::clone(&desk), finish))
@@ -67,19 +56,13 @@ fn pages() -> Router<Desk> {
         .merge(home::routes())
         .merge(operations::routes())
         .merge(workflows::routes())
-        .merge(launch::routes())
-        .merge(launches::routes())
-        .merge(images::routes())
-        .merge(inventory::routes())
-        .merge(runtimes::routes())
-        .merge(serverless::routes())
         .merge(admin::routes())
         .merge(me::routes())
         .route("/console/{*rest}", get(nowhere))
 }
 
-async fn nowhere(axum::extract::State(desk): axum::extract::State<Desk>, visitor: Visitor) -> Response {
-    Trouble::missing("page at this address").page(&desk, &visitor)
+async fn nowhere(axum::extract::State(_desk): axum::extract::State<Desk>, visitor: Visitor) -> Response {
+    Trouble::missing("page at this address").page(&visitor)
 }
 
 /// The headers of every answer.

@@ -7,24 +7,27 @@ use axum::response::{IntoResponse, Response};
 use tracing::error;
 
 use crate::cookie;
-use crate::desk::Hub;
+use crate::csrf::CsrfToken;
 use crate::flash::Flash;
 use crate::parts::Icon;
 use crate::visitor::Visitor;
 
 /// A part of the console with a line in the menu.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Section {
-    pub(crate) title: &'static str,
-    pub(crate) path: &'static str,
-    pub(crate) icon: Icon,
+pub struct Section {
+    pub title: &'static str,
+    pub path: &'static str,
+    pub icon: Icon,
+    /// Where its line is: products have 10 to 90, between home at 0 and the rest of the platform above 900.
+    pub position: u16,
     /// A page that would be refused is not in the menu.
-    pub(crate) is_for: fn(&Visitor) -> bool,
+    pub is_for: fn(&Visitor) -> bool,
 }
 
 impl Section {
     /// For pages outside the menu.
-    pub(crate) const NONE: Section = Section { title: "", path: "", icon: Icon::Home, is_for: |_| false };
+    pub const NONE: Section =
+        Section { title: "", path: "", icon: Icon::Home, position: 0, is_for: |_| false };
 }
 
 /// A line of the menu.
@@ -37,10 +40,10 @@ pub(crate) struct Entry {
 
 /// What is around the content of a page. A page of any product looks the same, because the shell is put around its
 /// content when it is written.
-pub(crate) struct Shell {
+pub struct Shell {
     pub(crate) title: String,
     pub(crate) theme: &'static str,
-    pub(crate) csrf: String,
+    pub(crate) csrf: CsrfToken,
     pub(crate) name: String,
     pub(crate) role: &'static str,
     pub(crate) here: String,
@@ -50,22 +53,23 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) fn new(desk: &Hub, visitor: &Visitor, section: &Section, title: &str) -> Shell {
+    /// For a page of this section; the title is that of the window.
+    pub fn new(visitor: &Visitor, section: &Section, title: &str) -> Shell {
         Shell {
             title: title.to_owned(),
             theme: visitor.theme,
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             name: visitor.name().to_owned(),
             role: visitor.role(),
             here: visitor.here.clone(),
             flash: visitor.flash.clone(),
-            menu: menu(desk, visitor, section),
-            is_sandbox: desk.settings.is_sandbox,
+            menu: menu(visitor, section),
+            is_sandbox: visitor.desk.settings.is_sandbox,
         }
     }
 
     /// The whole page. A message of the last form is shown once.
-    pub(crate) fn page(self, content: &impl Template) -> Response {
+    pub fn page(self, content: &impl Template) -> Response {
         let has_flash = self.flash.is_some();
         let mut response = self.page_with(StatusCode::OK, content);
         if has_flash {
@@ -75,7 +79,7 @@ impl Shell {
     }
 
     /// The same with another status: a form that is shown again, or an error. A message stays for the next page.
-    pub(crate) fn page_with(self, status: StatusCode, content: &impl Template) -> Response {
+    pub fn page_with(self, status: StatusCode, content: &impl Template) -> Response {
         match content.render() {
             Ok(content) => html(status, &Page { shell: self, content }),
             Err(error) => unwritable(&error),
@@ -91,18 +95,18 @@ struct Page {
     content: String,
 }
 
-fn menu(desk: &Hub, visitor: &Visitor, here: &Section) -> Vec<Entry> {
+fn menu(visitor: &Visitor, here: &Section) -> Vec<Entry> {
     let entry = |section: &&Section| Entry {
         title: section.title,
         path: section.path,
         icon: section.icon,
         is_here: section.path == here.path,
     };
-    desk.menu.iter().filter(|section| (section.is_for)(visitor)).map(entry).collect()
+    visitor.desk.menu.iter().filter(|section| (section.is_for)(visitor)).map(entry).collect()
 }
 
 /// A part of a page, or a page without the shell.
-pub(crate) fn html(status: StatusCode, page: &impl Template) -> Response {
+pub fn html(status: StatusCode, page: &impl Template) -> Response {
     match page.render() {
         Ok(text) => {
             let kind = HeaderValue::from_static("text/html; charset=utf-8");

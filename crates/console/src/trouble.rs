@@ -6,48 +6,53 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
-use crate::desk::Hub;
 use crate::flash::Flash;
 use crate::shell::{Section, Shell, html};
 use crate::visitor::Visitor;
 
 /// A refusal of the API, or one of our own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trouble {
-    pub(crate) status: StatusCode,
-    pub(crate) title: String,
-    pub(crate) detail: String,
-    pub(crate) hint: Option<String>,
+pub struct Trouble {
+    pub status: StatusCode,
+    pub title: String,
+    pub detail: String,
+    pub hint: Option<String>,
     /// What is wrong with which field.
-    pub(crate) flaws: Vec<Flaw>,
+    pub flaws: Vec<Flaw>,
     /// Under which it is in the log.
-    pub(crate) request: Option<Box<str>>,
+    pub request: Option<Box<str>>,
 }
 
+/// What is wrong with one field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Flaw {
-    pub(crate) field: String,
-    pub(crate) text: String,
-    pub(crate) hint: Option<String>,
+pub struct Flaw {
+    pub field: String,
+    pub text: String,
+    pub hint: Option<String>,
 }
 
 impl Trouble {
-    pub(crate) fn new(status: StatusCode, title: impl Into<String>, detail: impl Into<String>) -> Trouble {
+    /// An error of a page itself.
+    pub fn new(status: StatusCode, title: impl Into<String>, detail: impl Into<String>) -> Trouble {
         let (title, detail) = (title.into(), detail.into());
         Trouble { status, title, detail, hint: None, flaws: Vec::new(), request: None }
     }
 
-    pub(crate) fn hint(mut self, text: impl Into<String>) -> Trouble {
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(mut self, text: impl Into<String>) -> Trouble {
         self.hint = Some(text.into());
         self
     }
 
-    pub(crate) fn missing(what: &str) -> Trouble {
+    /// Something does not exist.
+    pub fn missing(what: &str) -> Trouble {
         Trouble::new(StatusCode::NOT_FOUND, "Not found", format!("There is no {what}."))
             .hint("It may have been removed, or the address may be incomplete.")
     }
 
-    pub(crate) fn needs(role: engine::Role) -> Trouble {
+    /// The visitor lacks this role.
+    pub fn needs(role: engine::Role) -> Trouble {
         Trouble::new(StatusCode::FORBIDDEN, "Not allowed", format!("This needs the role {role}."))
             .hint("Ask somebody who has it.")
     }
@@ -86,7 +91,7 @@ impl Trouble {
     }
 
     /// The sentence that says it in one line.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{} {}", sentence(&self.detail), sentence(hint)),
             None => sentence(&self.detail),
@@ -94,18 +99,17 @@ impl Trouble {
     }
 
     /// Leads back to where the form was, which says what is wrong. Who may not do this at all is told so here.
-    pub(crate) fn back(self, desk: &Hub, visitor: &Visitor, place: &str) -> Response {
+    pub fn back(self, visitor: &Visitor, place: &str) -> Response {
         if self.status == StatusCode::FORBIDDEN {
-            return self.page(desk, visitor);
+            return self.page(visitor);
         }
         Flash::bad(self.line()).at(place)
     }
 
     /// A page for somebody who is signed in.
-    pub(crate) fn page(self, desk: &Hub, visitor: &Visitor) -> Response {
+    pub fn page(self, visitor: &Visitor) -> Response {
         let status = self.status;
-        Shell::new(desk, visitor, &Section::NONE, &self.title)
-            .page_with(status, &TroublePage { trouble: self })
+        Shell::new(visitor, &Section::NONE, &self.title).page_with(status, &TroublePage { trouble: self })
     }
 
     /// In the place of a part that a page asks for once in a while. What does not answer at the moment is no news:

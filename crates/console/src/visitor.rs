@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use ::launch::api::rights::Verb;
 use axum::extract::FromRequestParts;
 use axum::http::header::ACCEPT;
 use axum::http::request::Parts;
@@ -11,15 +10,17 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::store::StoreError;
-use engine::{Role, SessionRow};
+use engine::{Role, SessionRow, WorkflowInfo};
 use server::Principal;
+use server::principal::Verb;
 use sha2::{Digest, Sha256};
 
 use crate::api::Api;
+use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::flash::{Flash, see_other};
 use crate::trouble::Trouble;
-use crate::{cookie, csrf, live, path, theme};
+use crate::{cookie, live, path, theme};
 
 /// A click within this time of the last one is not written down.
 const TOUCHED: Duration = Duration::from_mins(1);
@@ -29,12 +30,15 @@ const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
 #[derive(Clone)]
-pub(crate) struct Visitor {
+/// Who looks at a page, and what they may do.
+pub struct Visitor {
+    pub(crate) desk: Desk,
     pub(crate) principal: Principal,
-    pub(crate) api: Api,
+    /// Calls the APIs on behalf of this visitor.
+    pub api: Api,
     pub(crate) digest: String,
     /// For the forms of one page.
-    pub(crate) word: String,
+    pub csrf: CsrfToken,
     pub(crate) theme: &'static str,
     pub(crate) flash: Option<Flash>,
     /// The page that is looked at.
@@ -42,33 +46,33 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
-    pub(crate) fn name(&self) -> &str {
+    /// The name that they signed in with.
+    pub fn name(&self) -> &str {
         &self.principal.name
     }
 
     /// The ladder of those who look after operations: reader, operator, admin.
-    pub(crate) fn is(&self, role: Role) -> bool {
+    pub fn is(&self, role: Role) -> bool {
         self.principal.has(role)
     }
 
-    pub(crate) fn role(&self) -> &'static str {
+    /// The highest role, or “none”.
+    pub fn role(&self) -> &'static str {
         self.principal.role().map_or("none", Role::as_str)
     }
 
-    pub(crate) fn may(&self, resource: &str, verb: Verb) -> bool {
+    /// Whether they have this right at the launch API.
+    pub fn may(&self, resource: &str, verb: Verb) -> bool {
         self.principal.may(resource, verb)
     }
 
-    pub(crate) fn may_launch(&self) -> bool {
-        self.may("reservation", Verb::Write)
+    /// The plan of a workflow that this server knows.
+    pub fn workflow(&self, kind: &str) -> Option<WorkflowInfo> {
+        self.desk.inside.engine().workflow(kind)
     }
 
-    /// Whether they may cancel, retry and terminate.
-    pub(crate) fn may_control(&self) -> bool {
-        self.may("reservation", Verb::Control)
-    }
-
-    pub(crate) fn may_look(&self) -> bool {
+    /// Whether they may see operations and what belongs to them.
+    pub fn may_look(&self) -> bool {
         self.is(Role::Reader)
     }
 }
@@ -84,10 +88,11 @@ impl FromRequestParts<Desk> for Visitor {
             prolong(desk, &row).await.map_err(|error| unavailable(&error))?;
         }
         Ok(Visitor {
-            api: Api::new(desk.inside.clone(), principal.clone()),
+            desk: Desk::clone(desk),
+            api: Api::new(Desk::clone(desk), principal.clone()),
             principal,
             digest: row.digest,
-            word: csrf::word(secret),
+            csrf: CsrfToken::new(secret),
             theme: theme::chosen(&parts.headers),
             flash: Flash::read(&parts.headers),
             here: parts.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),

@@ -13,8 +13,13 @@ use crate::parts::Icon;
 use crate::shell::Section;
 use crate::visitor::Visitor;
 
-pub(crate) const SECTION: Section =
-    Section { title: "Workflows", path: "/console/workflows", icon: Icon::Steps, is_for: Visitor::may_look };
+pub(crate) static SECTION: Section = Section {
+    title: "Workflows",
+    path: "/console/workflows",
+    icon: Icon::Steps,
+    position: 920,
+    is_for: Visitor::may_look,
+};
 
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()

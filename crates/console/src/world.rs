@@ -7,10 +7,11 @@ use engine::secret::{KeyRing, Sealer, SharedRing};
 use engine::store::MemoryStore;
 use engine::{Command, Engine, OnFailure, Plan, Proof, Role, WallClock};
 use serde_json::Value;
-use server::{Inside, Meter, Principal, Server, ServerSettings, Subject, Upkeep};
+use server::{Meter, Principal, Server, ServerSettings, Subject, Upkeep};
 
 use crate::api::Api;
 use crate::desk::{Console, ConsoleSettings, Desk, Hub};
+use crate::pages::Pages;
 
 pub(crate) struct World {
     pub(crate) desk: Desk,
@@ -36,14 +37,21 @@ impl World {
             closing: tokio_util::sync::CancellationToken::new(),
         });
         let settings = ConsoleSettings::default();
-        let console = Console { inside, people: store, meter: Arc::clone(&meter), code_flow: None, settings };
+        let console = Console {
+            inside,
+            people: store,
+            meter: Arc::clone(&meter),
+            code_flow: None,
+            settings,
+            pages: Pages::default(),
+        };
         World { desk: Hub::new(console), meter }
     }
 
     pub(crate) fn api(&self) -> Api {
         let subject = Subject { name: "rita".to_owned(), roles: vec![Role::Reader], ..Subject::default() };
         let who = Principal::of(Proof::Token { digest: String::new() }, subject);
-        Api::new(Inside::clone(&self.desk.inside), who)
+        Api::new(Desk::clone(&self.desk), who)
     }
 
     /// Begins something that nobody works on; its one event is known to the desk afterwards.

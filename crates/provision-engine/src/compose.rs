@@ -167,6 +167,7 @@ impl House {
                 meter: Arc::clone(meter),
                 code_flow: self.code_flow.clone(),
                 settings,
+                pages: console::products::pages(),
             })
         })
     }

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::Tab;
 use crate::desk::Desk;
+use crate::pages::Pages;
 use crate::parts::When;
-use crate::path;
 use crate::shell::Shell;
 use crate::visitor::Visitor;
 
@@ -31,6 +31,7 @@ pub(super) struct Filters {
 #[derive(Template)]
 #[template(path = "admin/audit.html")]
 struct Audit {
+    desk: Desk,
     here: Tab,
     filters: Filters,
     people: Vec<String>,
@@ -65,7 +66,8 @@ pub(super) async fn list(
                 log.items.into_iter().filter(|entry| filters.fits(entry)).collect();
             let fitting = entries.len();
             entries.truncate(SHOWN);
-            Shell::new(&desk, &visitor, &crate::admin::SECTION, "Audit log").page(&Audit {
+            Shell::new(&visitor, &crate::admin::SECTION, "Audit log").page(&Audit {
+                desk: Desk::clone(&desk),
                 here: Tab::Audit,
                 filters,
                 people,
@@ -74,31 +76,15 @@ pub(super) async fn list(
                 fitting,
             })
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
 /// The page of what was changed, where its name tells.
-fn place(entry: &AuditEntry) -> Option<String> {
-    let (kind, _) = entry.action.split_once('.')?;
-    let target = entry.target.as_str();
-    let is_name = |text: &&str| !text.is_empty() && !text.contains('/');
-    match kind {
-        "operation" => Uuid::try_parse(target).ok().map(|id| format!("/console/operations/{id}")),
-        "broker" => {
-            let id = target.strip_prefix("/v2/service_instances/")?.split('/').next().filter(is_name)?;
-            Some(format!("/console/runtimes/{}", path::part(id)))
-        }
-        "runtime" => {
-            // The reason of who stepped in comes after the id.
-            let id = target.split(": ").next().filter(is_name)?;
-            Some(format!("/console/runtimes/{}", path::part(id)))
-        }
-        "serverless" => {
-            let id: u32 = target.strip_prefix("/serverless-runtimes/")?.parse().ok()?;
-            Some(format!("/console/serverless/{id}"))
-        }
-        _ => None,
+fn place(pages: &Pages, entry: &AuditEntry) -> Option<String> {
+    match entry.action.split_once('.')? {
+        ("operation", _) => Uuid::try_parse(&entry.target).ok().map(|id| format!("/console/operations/{id}")),
+        (kind, _) => pages.page_of_target(kind, &entry.target),
     }
 }
 
@@ -114,19 +100,13 @@ mod tests {
 
     #[test]
     fn what_was_changed_leads_to_its_page() {
+        let mut pages = Pages::default();
+        pages.audited("light", |target| Some(format!("/console/lights/{target}")));
         let id = "01a1e3ec-17ab-7170-9e88-9f6a32315443";
         for (action, target, expect) in [
             ("operation.cancel", id, Some(format!("/console/operations/{id}"))),
             ("operation.submit", "/operations", None),
-            (
-                "broker.bind",
-                "/v2/service_instances/a b/service_bindings/c",
-                Some("/console/runtimes/a%20b".into()),
-            ),
-            ("runtime.repair", "r1: it hung", Some("/console/runtimes/r1".into())),
-            ("runtime.repair", "/runtimes/r1/repair", None),
-            ("serverless.update", "/serverless-runtimes/20", Some("/console/serverless/20".into())),
-            ("serverless.create", "/serverless-runtimes", None),
+            ("light.switch", "lamp", Some("/console/lights/lamp".into())),
             ("token.create", "ci", None),
         ] {
             let entry = AuditEntry {
@@ -137,7 +117,7 @@ mod tests {
                 result: String::new(),
                 request: String::new(),
             };
-            assert_eq!(place(&entry), expect, "{action} {target}");
+            assert_eq!(place(&pages, &entry), expect, "{action} {target}");
         }
     }
 

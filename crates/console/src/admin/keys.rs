@@ -1,16 +1,15 @@
 //! `GET /console/admin/keys`
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::Method;
 use axum::response::Response;
 use server::wire::KeyList;
 
 use super::Tab;
-use crate::desk::Desk;
+use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::launches::ask;
 use crate::parts::{Icon, When};
 use crate::shell::Shell;
 use crate::visitor::Visitor;
@@ -20,30 +19,30 @@ const AT: &str = "/console/admin/keys";
 #[derive(Template)]
 #[template(path = "admin/keys.html")]
 struct Keys {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     keys: KeyList,
 }
 
-pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+pub(super) async fn list(visitor: Visitor) -> Response {
     match visitor.api.get::<KeyList>("/keys").await {
-        Ok(keys) => Shell::new(&desk, &visitor, &crate::admin::SECTION, "Keys").page(&Keys {
-            csrf: visitor.word.clone(),
+        Ok(keys) => Shell::new(&visitor, &crate::admin::SECTION, "Keys").page(&Keys {
+            csrf: visitor.csrf.clone(),
             here: Tab::Keys,
             keys,
         }),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
-pub(super) async fn rotate(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    if !ask::is_meant(&fields) {
+pub(super) async fn rotate(visitor: Visitor, fields: Fields) -> Response {
+    if !confirm::is_confirmed(&fields) {
         let question =
             "Add a new key? It seals everything from now on; older keys still open what they sealed.";
-        return ask::page(&desk, &visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
+        return confirm::page(&visitor, &crate::admin::SECTION, question, "Add a key", AT, &fields);
     }
     match visitor.api.send(Method::POST, "/keys/rotate", &[], None::<&()>).await {
         Ok(_) => Flash::good("A new key seals from now on. Make a new copy of the key ring.").at(AT),
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }

@@ -1,14 +1,12 @@
 //! `GET /console/admin`: whether the systems outside answer.
 
 use askama::Template;
-use axum::extract::State;
 use axum::response::Response;
 use engine::Role;
 use server::wire::{System, SystemList, SystemState};
 
 use super::Tab;
 use crate::api::Api;
-use crate::desk::Desk;
 use crate::live::part;
 use crate::parts::{Chip, Icon, Tone, When};
 use crate::shell::Shell;
@@ -39,14 +37,14 @@ impl From<&SystemState> for Chip {
     }
 }
 
-pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
+pub(super) async fn show(visitor: Visitor) -> Response {
     if !visitor.is(Role::Admin) {
-        return Trouble::needs(Role::Admin).page(&desk, &visitor);
+        return Trouble::needs(Role::Admin).page(&visitor);
     }
     match look(&visitor.api).await {
-        Ok(now) => Shell::new(&desk, &visitor, &crate::admin::SECTION, "Systems")
+        Ok(now) => Shell::new(&visitor, &crate::admin::SECTION, "Systems")
             .page(&Overview { here: Tab::Overview, now }),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 

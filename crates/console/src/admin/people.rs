@@ -1,17 +1,16 @@
 //! `GET /console/admin/people`
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::secret::SecretString;
 use server::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 
 use super::{ROLES, RoleChoice, Tab, role_named, said};
-use crate::desk::{Desk, Hub};
+use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
 use crate::shell::Shell;
@@ -23,7 +22,7 @@ const AT: &str = "/console/admin/people";
 #[derive(Template)]
 #[template(path = "admin/people.html")]
 struct People {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     users: Vec<User>,
     me: String,
@@ -40,7 +39,7 @@ impl People {
     async fn read(visitor: &Visitor) -> Result<People, Trouble> {
         let found: UserList = visitor.api.get("/users").await?;
         Ok(People {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             here: Tab::People,
             users: found.items,
             me: visitor.name().to_owned(),
@@ -80,24 +79,24 @@ fn password(fields: &Fields, name: &str) -> Option<Password> {
     (!typed.is_empty()).then(|| Password::from(&SecretString::from(typed)))
 }
 
-fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, &crate::admin::SECTION, "People")
+fn shell(visitor: &Visitor) -> Shell {
+    Shell::new(visitor, &crate::admin::SECTION, "People")
 }
 
-pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+pub(super) async fn list(visitor: Visitor) -> Response {
     match People::read(&visitor).await {
-        Ok(people) => shell(&desk, &visitor).page(&people),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Ok(people) => shell(&visitor).page(&people),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
-pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
     let asked = ask_for(&visitor, &fields).await;
     let drawn = match People::read(&visitor).await {
         Ok(drawn) => drawn,
-        Err(trouble) => return trouble.page(&desk, &visitor),
+        Err(trouble) => return trouble.page(&visitor),
     };
-    let shell = shell(&desk, &visitor);
+    let shell = shell(&visitor);
     match asked {
         Ok(made) => shell.page_with(StatusCode::OK, &People { made: Some(made), ..drawn }),
         Err(trouble) => shell.page_with(trouble.status, &drawn.refused(&trouble, &fields)),
@@ -113,35 +112,35 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble
 }
 
 /// Another role, or another password.
-pub(super) async fn change(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn change(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
     let change =
         ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
     match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }
 
-pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
-    if !ask::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Remove {name}? Their sessions end at once.");
-        return ask::page(&desk, &visitor, &crate::admin::SECTION, &question, "Remove", AT, &fields);
+        return confirm::page(&visitor, &crate::admin::SECTION, &question, "Remove", AT, &fields);
     }
     match visitor.api.delete(&format!("/users/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("{name} is removed.")).at(AT),
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }
 
-pub(super) async fn sign_out(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn sign_out(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
     let asked = visitor.api.delete(&format!("/users/{}/sessions", path::part(name))).await;
     match asked.and_then(|answer| answer.json::<SignedOut>()) {
         Ok(done) => {
             Flash::good(format!("{name} is signed out everywhere. Sessions ended: {}.", done.sessions)).at(AT)
         }
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }

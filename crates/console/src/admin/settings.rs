@@ -1,14 +1,13 @@
 //! `GET /console/admin/settings`
 
 use askama::Template;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
 use server::wire::{Setting, SettingList};
 
 use super::Tab;
-use crate::desk::Desk;
 use crate::parts::Prose;
 use crate::shell::Shell;
 use crate::visitor::Visitor;
@@ -44,21 +43,17 @@ impl Filters {
     }
 }
 
-pub(super) async fn list(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Query(filters): Query<Filters>,
-) -> Response {
+pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
     match visitor.api.get::<SettingList>("/settings").await {
         Ok(found) => {
             let groups = grouped(found.items.into_iter().filter(|setting| filters.fits(setting)));
-            Shell::new(&desk, &visitor, &crate::admin::SECTION, "Settings").page(&Settings {
+            Shell::new(&visitor, &crate::admin::SECTION, "Settings").page(&Settings {
                 here: Tab::Settings,
                 filters,
                 groups,
             })
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 

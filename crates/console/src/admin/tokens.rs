@@ -1,17 +1,16 @@
 //! `GET /console/admin/tokens`
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Timestamp;
 use server::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
 
 use super::{ROLES, Tab, role_named, said};
-use crate::desk::{Desk, Hub};
+use crate::confirm;
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
-use crate::launches::ask;
 use crate::parts::When;
 use crate::path;
 use crate::shell::Shell;
@@ -27,7 +26,7 @@ const LIVES: [(&str, &str); 5] =
 #[derive(Template)]
 #[template(path = "admin/tokens.html")]
 struct Tokens {
-    csrf: String,
+    csrf: CsrfToken,
     here: Tab,
     tokens: Vec<Token>,
     now: Timestamp,
@@ -41,13 +40,13 @@ struct Tokens {
 }
 
 impl Tokens {
-    async fn read(desk: &Hub, visitor: &Visitor) -> Result<Tokens, Trouble> {
+    async fn read(visitor: &Visitor) -> Result<Tokens, Trouble> {
         let found: TokenList = visitor.api.get("/tokens").await?;
         Ok(Tokens {
-            csrf: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             here: Tab::Tokens,
             tokens: found.items,
-            now: desk.inside.engine().now(),
+            now: visitor.desk.inside.engine().now(),
             issued: None,
             name: String::new(),
             role: "reader".to_owned(),
@@ -64,25 +63,25 @@ impl Tokens {
     }
 }
 
-fn shell(desk: &Hub, visitor: &Visitor) -> Shell {
-    Shell::new(desk, visitor, &crate::admin::SECTION, "Tokens")
+fn shell(visitor: &Visitor) -> Shell {
+    Shell::new(visitor, &crate::admin::SECTION, "Tokens")
 }
 
-pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    match Tokens::read(&desk, &visitor).await {
-        Ok(tokens) => shell(&desk, &visitor).page(&tokens),
-        Err(trouble) => trouble.page(&desk, &visitor),
+pub(super) async fn list(visitor: Visitor) -> Response {
+    match Tokens::read(&visitor).await {
+        Ok(tokens) => shell(&visitor).page(&tokens),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
-pub(super) async fn create(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
     let asked = ask_for(&visitor, &fields).await;
-    let drawn = Tokens::read(&desk, &visitor).await;
+    let drawn = Tokens::read(&visitor).await;
     let (asked, drawn) = match (asked, drawn) {
         (asked, Ok(drawn)) => (asked, drawn),
-        (_, Err(trouble)) => return trouble.page(&desk, &visitor),
+        (_, Err(trouble)) => return trouble.page(&visitor),
     };
-    let shell = shell(&desk, &visitor);
+    let shell = shell(&visitor);
     match asked {
         Ok(issued) => shell.page_with(StatusCode::OK, &Tokens { issued: Some(issued), ..drawn }),
         Err(trouble) => {
@@ -112,14 +111,14 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trou
     visitor.api.post("/tokens", &new).await?.json()
 }
 
-pub(super) async fn delete(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+pub(super) async fn delete(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
-    if !ask::is_meant(&fields) {
+    if !confirm::is_confirmed(&fields) {
         let question = format!("Delete the token {name}? Whoever uses it is locked out at once.");
-        return ask::page(&desk, &visitor, &crate::admin::SECTION, &question, "Delete", AT, &fields);
+        return confirm::page(&visitor, &crate::admin::SECTION, &question, "Delete", AT, &fields);
     }
     match visitor.api.delete(&format!("/tokens/{}", path::part(name))).await {
         Ok(_) => Flash::good(format!("The token {name} is gone.")).at(AT),
-        Err(trouble) => trouble.back(&desk, &visitor, AT),
+        Err(trouble) => trouble.back(&visitor, AT),
     }
 }

@@ -12,8 +12,8 @@ use tokio::try_join;
 
 use super::chart::Chart;
 use crate::api::Api;
-use crate::desk::Hub;
-use crate::parts::{Chip, Prose, Resource, When};
+use crate::desk::{Desk, Hub};
+use crate::parts::{Chip, Prose, When};
 use crate::path;
 use crate::trouble::Trouble;
 
@@ -26,6 +26,7 @@ const DAY: Duration = Duration::from_hours(24);
 #[derive(Template)]
 #[template(path = "home_now.html")]
 pub(super) struct Now {
+    desk: Desk,
     counts: [Count; 4],
     charts: [Chart; 2],
     /// Stuck and paused ones: nothing moves them but a person.
@@ -53,7 +54,7 @@ struct Happened {
 pub(super) struct Known(Vec<Happened>);
 
 impl Now {
-    pub(super) async fn look(desk: &Hub, api: &Api, known: &mut Known) -> Result<Now, Trouble> {
+    pub(super) async fn look(desk: &Desk, api: &Api, known: &mut Known) -> Result<Now, Trouble> {
         let since = desk.inside.engine().now().minus(DAY).to_string();
         let failures = path::query([("created_after", since.as_str())]);
         let paths = [
@@ -66,6 +67,7 @@ impl Now {
         let (latest, held, failed, stats, events) = try_join!(latest, held, failed, stats(desk), events)?;
         let samples = desk.pulse.samples();
         Ok(Now {
+            desk: Desk::clone(desk),
             counts: counts(&stats, &failed),
             charts: [Chart::of_finished(&samples), Chart::of_oldest(&samples)],
             held: held.items,

@@ -5,12 +5,14 @@ use std::time::Duration;
 use askama::Template;
 use server::wire::{Moment, Operation, OperationDetail};
 
-use crate::parts::{Resource, When, span};
+use crate::desk::Desk;
+use crate::parts::{When, span};
 use crate::path;
 
 #[derive(Template)]
 #[template(path = "operations/about.html")]
 pub(super) struct About {
+    desk: Desk,
     operation: Operation,
     /// Who asked for it.
     by: Option<String>,
@@ -20,14 +22,11 @@ pub(super) struct About {
 }
 
 impl About {
-    pub(super) fn new(detail: &OperationDetail, by: Option<String>) -> About {
+    pub(super) fn new(desk: Desk, detail: &OperationDetail, by: Option<String>) -> About {
         let operation = detail.operation.clone();
         let took = operation.finished_at.map(|end| span(between(operation.created_at, end)));
-        // A serverless runtime gets its number while it is made.
-        let document = detail.state.get("document").and_then(serde_json::Value::as_u64);
-        let is_new = operation.resource.as_deref().is_some_and(|name| name.starts_with("serverless:new:"));
-        let made = document.filter(|_| is_new).map(|document| format!("serverless:{document}"));
-        About { operation, by, took, made }
+        let made = desk.pages.made_by(detail);
+        About { desk, operation, by, took, made }
     }
 
     fn of_tenant(&self) -> String {

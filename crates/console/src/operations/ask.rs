@@ -1,7 +1,7 @@
 //! Asks an operation for something: `GET` and `POST /console/operations/{id}/ask/{verb}`
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Role;
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::look::{Look, id_of};
 use super::why::{Action, possible};
-use crate::desk::{Desk, Hub};
+use crate::csrf::CsrfToken;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::shell::Shell;
@@ -21,7 +21,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "operations/ask.html")]
 struct Ask {
-    csrf: String,
+    csrf: CsrfToken,
     id: Uuid,
     workflow: String,
     action: Action,
@@ -34,24 +34,19 @@ impl Ask {
         format!("{} this operation?", self.action.label)
     }
 
-    fn page(&self, status: StatusCode, desk: &Hub, visitor: &Visitor) -> Response {
-        Shell::new(desk, visitor, &crate::operations::SECTION, &self.title()).page_with(status, self)
+    fn page(&self, status: StatusCode, visitor: &Visitor) -> Response {
+        Shell::new(visitor, &crate::operations::SECTION, &self.title()).page_with(status, self)
     }
 }
 
-pub(super) async fn form(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path((id, verb)): Path<(String, String)>,
-) -> Response {
+pub(super) async fn form(visitor: Visitor, Path((id, verb)): Path<(String, String)>) -> Response {
     match draw(&visitor, &id, &verb, "", None).await {
-        Ok(ask) => ask.page(StatusCode::OK, &desk, &visitor),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Ok(ask) => ask.page(StatusCode::OK, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
 pub(super) async fn ask(
-    State(desk): State<Desk>,
     visitor: Visitor,
     Path((id, verb)): Path<(String, String)>,
     fields: Fields,
@@ -71,9 +66,9 @@ pub(super) async fn ask(
     match drawn {
         Ok(ask) => {
             let status = if ask.error.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
-            ask.page(status, &desk, &visitor)
+            ask.page(status, &visitor)
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
@@ -110,5 +105,5 @@ async fn draw(
         Trouble::new(StatusCode::CONFLICT, "Not now", detail).hint("Its page shows what can be done.")
     })?;
     let workflow = look.detail.operation.workflow.clone();
-    Ok(Ask { csrf: visitor.word.clone(), id, workflow, action, reason: reason.to_owned(), error })
+    Ok(Ask { csrf: visitor.csrf.clone(), id, workflow, action, reason: reason.to_owned(), error })
 }

@@ -1,6 +1,6 @@
 //! `GET /console/operations/{id}/json`: everything about an operation, as the API tells it.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -8,7 +8,6 @@ use serde::Serialize;
 use server::wire::{Explanation, JournalEntry, OperationDetail};
 
 use super::look::{Look, Story, id_of};
-use crate::desk::Desk;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
@@ -19,10 +18,10 @@ struct Everything {
     journal: Vec<JournalEntry>,
 }
 
-pub(super) async fn json(State(desk): State<Desk>, visitor: Visitor, Path(id): Path<String>) -> Response {
+pub(super) async fn json(visitor: Visitor, Path(id): Path<String>) -> Response {
     match written(&visitor, &id).await {
         Ok(response) => response,
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 

@@ -10,7 +10,7 @@ use super::filters::{AT, Filters, PHASES, Quick};
 use crate::api::Api;
 use crate::desk::Desk;
 use crate::list::Filtered;
-use crate::parts::{Chip, Icon, Pager, Prose, Resource, When};
+use crate::parts::{Chip, Icon, Pager, Prose, When};
 use crate::shell::Shell;
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
@@ -31,6 +31,7 @@ struct List {
 #[derive(Template)]
 #[template(path = "operations/rows.html")]
 pub(super) struct Rows {
+    desk: Desk,
     operations: Vec<Operation>,
 }
 
@@ -44,19 +45,19 @@ pub(super) async fn list(
         Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => {
             (OperationPage { items: Vec::new(), next: None }, Some(trouble))
         }
-        Err(trouble) => return trouble.page(&desk, &visitor),
+        Err(trouble) => return trouble.page(&visitor),
     };
     let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
     let list = List {
         quick: filters.quick(),
         workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow.to_owned()).collect(),
         pager: filters.pager(found.next.as_deref()),
-        rows: Rows { operations: found.items },
+        rows: Rows { desk: Desk::clone(&desk), operations: found.items },
         wrong: flaw.map(|flaw| flaw.field.clone()).unwrap_or_default(),
         error: refused.as_ref().map(Trouble::line),
         filters,
     };
-    let shell = Shell::new(&desk, &visitor, &crate::operations::SECTION, "Operations");
+    let shell = Shell::new(&visitor, &crate::operations::SECTION, "Operations");
     if refused.is_some() { shell.page_with(StatusCode::BAD_REQUEST, &list) } else { shell.page(&list) }
 }
 
@@ -80,7 +81,8 @@ impl Filtered for Filters {
     }
 
     async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        Ok(Rows { operations: find(&visitor.api, self).await?.items })
+        let operations = find(&visitor.api, self).await?.items;
+        Ok(Rows { desk: Desk::clone(&visitor.desk), operations })
     }
 }
 

@@ -14,7 +14,7 @@ use super::knows::Knows;
 use super::look::{Look, Story, id_of};
 use super::waterfall::Waterfall;
 use super::why::Why;
-use crate::desk::{Desk, Hub};
+use crate::desk::Desk;
 use crate::live::{About as Watched, OpenPage, Picture, stream};
 use crate::parts::{Patches, appended};
 use crate::shell::Shell;
@@ -42,7 +42,7 @@ impl Pieces {
     fn new(look: &Look, story: &Story, visitor: &Visitor, now: Timestamp) -> Pieces {
         Pieces {
             why: Why::new(look, visitor),
-            about: About::new(&look.detail, story.by.clone()),
+            about: About::new(Desk::clone(&visitor.desk), &look.detail, story.by.clone()),
             waterfall: Waterfall::new(&look.detail, &story.timeline, now),
             knows: Knows::new(&look.detail),
         }
@@ -58,28 +58,23 @@ impl Pieces {
     }
 }
 
-pub(super) async fn show(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    Query(wanted): Query<Wanted>,
-) -> Response {
-    match draw(&desk, &visitor, &id, wanted).await {
+pub(super) async fn show(visitor: Visitor, Path(id): Path<String>, Query(wanted): Query<Wanted>) -> Response {
+    match draw(&visitor, &id, wanted).await {
         Ok(show) => {
             let title = format!("{} {}", show.workflow, show.id);
-            Shell::new(&desk, &visitor, &crate::operations::SECTION, &title).page(&show)
+            Shell::new(&visitor, &crate::operations::SECTION, &title).page(&show)
         }
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
-async fn draw(desk: &Hub, visitor: &Visitor, id: &str, wanted: Wanted) -> Result<Show, Trouble> {
+async fn draw(visitor: &Visitor, id: &str, wanted: Wanted) -> Result<Show, Trouble> {
     let id = id_of(id)?;
     let look = Look::at(&visitor.api, id).await?;
     let mut story = Story::default();
     story.read_on(&visitor.api, id).await?;
     let workflow = look.detail.operation.workflow.clone();
-    let pieces = Pieces::new(&look, &story, visitor, desk.inside.engine().now());
+    let pieces = Pieces::new(&look, &story, visitor, visitor.desk.inside.engine().now());
     let journal = Journal::new(id, &story, wanted, look.detail.operation.phase.is_final());
     Ok(Show { id, workflow, pieces, journal })
 }
@@ -112,7 +107,7 @@ pub(super) async fn live(
         story: Story::default(),
         patches: Patches::default(),
     };
-    stream(&desk, &visitor, Watched::Operation(OperationId(id)), follower)
+    stream(&visitor, Watched::Operation(OperationId(id)), follower)
 }
 
 /// One open page.

@@ -1,28 +1,22 @@
 //! `POST /console/operations/{id}/signal`: tells a step what it waits for.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
 use server::wire::Signalled;
 
 use super::look::{Look, id_of};
-use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::path;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
-pub(super) async fn signal(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Response {
+pub(super) async fn signal(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
     match send(&visitor, &id, &fields).await {
         Ok(response) => response,
-        Err(trouble) if trouble.status == StatusCode::NOT_FOUND => trouble.page(&desk, &visitor),
+        Err(trouble) if trouble.status == StatusCode::NOT_FOUND => trouble.page(&visitor),
         Err(trouble) => Flash::bad(trouble.line()).at(&format!("/console/operations/{id}")),
     }
 }

@@ -5,6 +5,7 @@ use engine::{Role, Verb};
 use server::wire::{Asked, Explanation, OperationDetail, Phase};
 
 use super::look::Look;
+use crate::csrf::CsrfToken;
 use crate::parts::{Chip, Icon, Prose, When};
 use crate::visitor::Visitor;
 
@@ -19,7 +20,7 @@ pub(super) struct Why {
     advice: Advice,
     actions: Vec<Action>,
     may_operate: bool,
-    word: String,
+    csrf: CsrfToken,
 }
 
 /// What the API advises, put in the words of a page.
@@ -57,7 +58,7 @@ impl Why {
             actions: if may_operate { actions(phase, &advice.meanings) } else { Vec::new() },
             advice,
             may_operate,
-            word: visitor.word.clone(),
+            csrf: visitor.csrf.clone(),
             detail,
             why,
         }

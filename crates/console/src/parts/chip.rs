@@ -9,7 +9,7 @@ use super::Icon;
 
 /// How a state feels. The colour says it once more, and never alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
+pub enum Tone {
     Good,
     Bad,
     Busy,
@@ -29,15 +29,16 @@ impl Tone {
     }
 }
 
+/// A state as a coloured label with an icon.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chip {
-    pub(crate) tone: Tone,
-    pub(crate) icon: Icon,
-    pub(crate) word: String,
+pub struct Chip {
+    pub tone: Tone,
+    pub icon: Icon,
+    pub word: String,
 }
 
 impl Chip {
-    pub(crate) fn new(tone: Tone, icon: Icon, word: impl Into<String>) -> Chip {
+    pub fn new(tone: Tone, icon: Icon, word: impl Into<String>) -> Chip {
         Chip { tone, icon, word: word.into() }
     }
 }

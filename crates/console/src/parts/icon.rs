@@ -6,8 +6,9 @@ use askama::filters::HtmlSafe;
 
 use crate::assets;
 
+/// An icon of `icons.svg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Icon {
+pub enum Icon {
     Activity,
     Alert,
     Check,

@@ -4,13 +4,14 @@ use askama::Template;
 use askama::filters::HtmlSafe;
 
 /// What the links to the first and to the next page say.
-pub(crate) type Words = (&'static str, &'static str);
-pub(crate) const NEWEST_FIRST: Words = ("Newest", "Older");
-pub(crate) const OLDEST_FIRST: Words = ("First page", "Next page");
+pub type Words = (&'static str, &'static str);
+pub const NEWEST_FIRST: Words = ("Newest", "Older");
+pub const OLDEST_FIRST: Words = ("First page", "Next page");
 
+/// Links to the first and to the next page of a list.
 #[derive(Template)]
 #[template(path = "parts/pager.html")]
-pub(crate) struct Pager {
+pub struct Pager {
     words: Words,
     first: Option<String>,
     next: Option<String>,
@@ -18,7 +19,7 @@ pub(crate) struct Pager {
 
 impl Pager {
     /// The links that there are.
-    pub(crate) fn new(words: Words, first: Option<String>, next: Option<String>) -> Pager {
+    pub fn new(words: Words, first: Option<String>, next: Option<String>) -> Pager {
         Pager { words, first, next }
     }
 

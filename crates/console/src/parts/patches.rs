@@ -6,12 +6,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Knows of each part what the browser has, as a digest.
 #[derive(Default)]
-pub(crate) struct Patches(HashMap<&'static str, u64>);
+pub struct Patches(HashMap<&'static str, u64>);
 
 impl Patches {
     /// What is to be sent of these parts, each named by the id of the element that it fills; empty where all are as
     /// they were.
-    pub(crate) fn of(&mut self, parts: &[(&'static str, String)]) -> String {
+    pub fn of(&mut self, parts: &[(&'static str, String)]) -> String {
         let mut sent = String::new();
         for (id, html) in parts {
             let mut digest = DefaultHasher::new();
@@ -26,7 +26,7 @@ impl Patches {
 }
 
 /// Puts more at the end of an element.
-pub(crate) fn appended(id: &str, html: &str) -> String {
+pub fn appended(id: &str, html: &str) -> String {
     let mut sent = String::new();
     filled(&mut sent, id, "beforeend", html);
     sent

@@ -10,7 +10,8 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
 use uuid::Uuid;
 
-pub(crate) struct Prose<'a>(pub(crate) &'a str);
+/// A sentence with links, times and code.
+pub struct Prose<'a>(pub &'a str);
 
 /// What may stand around a word.
 const AROUND: [char; 8] = ['(', ')', ',', ';', ':', '.', '"', '\''];

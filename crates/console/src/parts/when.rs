@@ -9,7 +9,7 @@ use time::macros::format_description;
 
 /// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct When(pub(crate) Moment);
+pub struct When(pub Moment);
 
 impl From<Moment> for When {
     fn from(at: Moment) -> When {
@@ -47,7 +47,7 @@ impl fmt::Display for When {
 impl HtmlSafe for When {}
 
 /// A span of time in the two largest units that it has.
-pub(crate) fn span(time: Duration) -> String {
+pub fn span(time: Duration) -> String {
     let (seconds, millis) = (time.as_secs(), time.as_millis());
     match seconds {
         0 if millis == 0 => "0 s".to_owned(),

@@ -87,7 +87,7 @@ pub(super) async fn welcome(desk: &Hub, headers: &HeaderMap, who: &Principal, ba
     match visitor::begin(desk, who).await {
         Ok(secret) => {
             desk.inside.write_down(&who.name, "session.begin", who.proof.kind().as_str(), "303").await;
-            let home = if who.has(Role::Reader) { path::HOME } else { "/console/launches" };
+            let home = if who.has(Role::Reader) { path::HOME } else { desk.start_page() };
             let back = path::back(back);
             let mut response = see_other(if back == path::HOME { home } else { back });
             let kept = cookie::write(cookie::SESSION, &secret, Some(desk.settings.session), desk.is_https());

@@ -7,15 +7,16 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::flash::Flash;
 use crate::shell::html;
-use crate::{cookie, csrf, path, visitor};
+use crate::{cookie, path, visitor};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 pub(super) struct SignIn {
-    word: String,
+    csrf: CsrfToken,
     back: String,
     name: String,
     error: Option<String>,
@@ -49,7 +50,7 @@ pub(super) fn form(
     let known = cookie::read(headers, cookie::VISIT);
     let secret = known.map_or_else(visitor::secret, str::to_owned);
     let page = SignIn {
-        word: csrf::word(&secret),
+        csrf: CsrfToken::new(&secret),
         back: path::back(back).to_owned(),
         name: name.to_owned(),
         error,

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::State;
 use axum::response::Response;
 use server::wire::{Workflow, WorkflowList};
 
-use crate::desk::Desk;
 use crate::shell::Shell;
 use crate::visitor::Visitor;
 
@@ -17,10 +15,10 @@ struct List {
     workflows: Vec<Workflow>,
 }
 
-pub(super) async fn list(State(desk): State<Desk>, visitor: Visitor) -> Response {
+pub(super) async fn list(visitor: Visitor) -> Response {
     match visitor.api.get::<WorkflowList>("/workflows").await {
-        Ok(found) => Shell::new(&desk, &visitor, &crate::workflows::SECTION, "Workflows")
+        Ok(found) => Shell::new(&visitor, &crate::workflows::SECTION, "Workflows")
             .page(&List { workflows: found.items }),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Err(trouble) => trouble.page(&visitor),
     }
 }

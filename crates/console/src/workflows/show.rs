@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Role;
@@ -11,7 +11,7 @@ use server::wire::{StepCalls, Workflow, WorkflowStep};
 use tokio::try_join;
 
 use super::calls;
-use crate::desk::{Desk, Hub};
+use crate::csrf::CsrfToken;
 use crate::parts::Icon;
 use crate::path;
 use crate::shell::Shell;
@@ -21,7 +21,7 @@ use crate::visitor::Visitor;
 #[derive(Template)]
 #[template(path = "workflows/show.html")]
 struct Show {
-    csrf: String,
+    csrf: CsrfToken,
     workflow: Workflow,
     rows: Vec<Row>,
     /// Only an admin starts operations by hand.
@@ -79,23 +79,23 @@ impl Row {
 }
 
 impl Show {
-    fn shell(&self, desk: &Hub, visitor: &Visitor) -> Shell {
-        Shell::new(desk, visitor, &crate::workflows::SECTION, &self.workflow.workflow)
+    fn shell(&self, visitor: &Visitor) -> Shell {
+        Shell::new(visitor, &crate::workflows::SECTION, &self.workflow.workflow)
     }
 }
 
-pub(super) async fn show(State(desk): State<Desk>, visitor: Visitor, Path(name): Path<String>) -> Response {
+pub(super) async fn show(visitor: Visitor, Path(name): Path<String>) -> Response {
     match draw(&visitor, &name, Form::new()).await {
-        Ok(show) => show.shell(&desk, &visitor).page(&show),
-        Err(trouble) => trouble.page(&desk, &visitor),
+        Ok(show) => show.shell(&visitor).page(&show),
+        Err(trouble) => trouble.page(&visitor),
     }
 }
 
 /// The page again, with what was typed.
-pub(super) async fn again(desk: &Hub, visitor: &Visitor, name: &str, form: Form) -> Response {
+pub(super) async fn again(visitor: &Visitor, name: &str, form: Form) -> Response {
     match draw(visitor, name, form).await {
-        Ok(show) => show.shell(desk, visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
-        Err(trouble) => trouble.page(desk, visitor),
+        Ok(show) => show.shell(visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &show),
+        Err(trouble) => trouble.page(visitor),
     }
 }
 
@@ -108,5 +108,5 @@ async fn draw(visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble
     let form = visitor.is(Role::Admin).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
-    Ok(Show { csrf: visitor.word.clone(), workflow, rows, form, operations })
+    Ok(Show { csrf: visitor.csrf.clone(), workflow, rows, form, operations })
 }

@@ -1,24 +1,18 @@
 //! `POST /console/workflows/{name}/start`: an operation by hand.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
 use server::wire::{Operation, Submit};
 
 use super::show::{Form, again};
-use crate::desk::Desk;
 use crate::fields::Fields;
 use crate::flash::Flash;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
 
-pub(super) async fn start(
-    State(desk): State<Desk>,
-    visitor: Visitor,
-    Path(name): Path<String>,
-    fields: Fields,
-) -> Response {
+pub(super) async fn start(visitor: Visitor, Path(name): Path<String>, fields: Fields) -> Response {
     let mut form = Form {
         tenant: fields.text("tenant").to_owned(),
         resource: fields.text("resource").to_owned(),
@@ -33,13 +27,13 @@ pub(super) async fn start(
                 return Flash::good("It is started. This page follows it by itself.").at(&place);
             }
             // Who may not start anything has no form that could say it.
-            Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&desk, &visitor),
+            Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),
             Err(trouble) => (blamed(&trouble), trouble.line()),
         },
         Err(error) => ("params", error),
     };
     form.error = Some(error);
-    again(&desk, &visitor, &name, form).await
+    again(&visitor, &name, form).await
 }
 
 /// An object, because every workflow takes one.

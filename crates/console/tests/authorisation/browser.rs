@@ -42,6 +42,12 @@ impl Browser {
         self.send(request, Body::from(pairs.join("&"))).await
     }
 
+    /// Sends an empty form without the token.
+    pub(crate) async fn post_bare(&mut self, path: &str) -> Reply {
+        let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
+        self.send(request, Body::empty()).await
+    }
+
     async fn send(&mut self, request: axum::http::request::Builder, body: Body) -> Reply {
         let cookies: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();

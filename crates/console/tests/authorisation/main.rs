@@ -5,6 +5,7 @@
 
 mod browser;
 mod issuer;
+mod own_product;
 mod page;
 mod routes;
 mod same_principal;

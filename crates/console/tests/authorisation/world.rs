@@ -187,6 +187,7 @@ impl World {
             meter,
             code_flow: Some(Arc::new(code_flow)),
             settings: ConsoleSettings::default(),
+            pages: console::products::pages(),
         });
         let world = World { sandbox, engine, store, clock, issuer, rbac, api, inside, console, tokens: own };
         for role in Role::ALL.into_iter().filter(|role| *role != Role::Broker) {
