@@ -2,12 +2,14 @@
 //! the drivers, the engine and the doors.
 
 mod database;
+mod identity;
 mod key_ring;
 mod launch;
 mod nobody;
 mod rehearsal;
 mod runtimes;
 mod serverless;
+mod small_file;
 mod upkeep;
 
 use std::sync::Arc;
@@ -90,8 +92,8 @@ impl House {
         let nebula = Nebula::open(config, url.as_deref())?;
         let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
         let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
-        let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), runtimes::bearers(config)?);
-        let code_flow = runtimes::code_flow(config, url.as_deref())?;
+        let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), identity::bearers(config)?);
+        let code_flow = identity::code_flow(config, url.as_deref())?;
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
@@ -148,7 +150,7 @@ impl House {
     pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
         let given = &config.console;
         // Whoever gave a network that is none was told when the launch API was put together.
-        let proxies = Networks::parse(config.launch.trusted_proxies.iter().map(String::as_str));
+        let proxies = Networks::parse(config.identity.trusted_proxies.iter().map(String::as_str));
         let settings = ConsoleSettings {
             public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
             idle: given.idle.get(),

@@ -21,7 +21,7 @@ use workflows::launch::builder_identity::ServiceIdentities;
 use workflows::launch::{LaunchSettings, Launches};
 use workflows::notice::{Kafka, Notices};
 
-use super::runtimes::secret;
+use super::small_file::secret;
 use crate::config::{self, Config};
 
 /// The sandbox is on this machine and answers at once.
@@ -105,7 +105,7 @@ impl Cloud {
         if !given.enabled || !self.has_cloud {
             return Ok(None);
         }
-        let proxies = given.trusted_proxies.iter().map(String::as_str);
+        let proxies = config.identity.trusted_proxies.iter().map(String::as_str);
         let trusted_proxies =
             Networks::parse(proxies).map_err(|error| anyhow!("launch.trusted_proxies: {error}"))?;
         if let Some(environment) = &given.made.environment

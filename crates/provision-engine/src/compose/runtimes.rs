@@ -1,21 +1,17 @@
 //! Everything that runtimes need, put together from the configuration.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use doors::osb::{MissingVersion, OsbSettings};
-use doors::sandbox_access;
-use doors::{Bearers, CodeFlow, CodeFlowSettings, Oidc, OidcSettings};
 use drivers::director::{ClientCredentials, Director, HttpDirector};
 use drivers::kubernetes::{Clusters, HttpClusters};
 use drivers::provisioner::{HttpProvisioner, Provisioner};
 use engine::secret::SecretString;
 use engine::store::Store;
 use engine::{WallClock, Workflow};
-use tracing::{info, warn};
 use workflows::Drivers;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
@@ -25,12 +21,8 @@ use workflows::runtime::provision::Provision;
 use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
 
 use super::nobody::NobodyProvisions;
+use super::small_file::{read, secret};
 use crate::config::{self, Config, Login};
-
-/// Small files only: a configuration is read by people.
-const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// As whom the sandbox's identity provider knows us.
-const SANDBOX_CLIENT: &str = "provision-engine-console";
 
 pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
     let runtime = &config.runtime;
@@ -162,69 +154,10 @@ pub(super) fn osb(config: &Config) -> OsbSettings {
     }
 }
 
-/// Who vouches for bearer tokens that are not ours.
-pub(super) fn bearers(config: &Config) -> Result<Option<Arc<dyn Bearers>>> {
-    let oidc = &config.osb.oidc;
-    let (Some(issuer), Some(audience)) = (&oidc.issuer, &oidc.audience) else { return Ok(None) };
-    let mut settings = OidcSettings::new(issuer.as_str(), audience).with_groups(oidc.groups.clone());
-    settings.scope = Some(oidc.scope.clone());
-    settings.org_claim.clone_from(&config.launch.organisation_claim);
-    let oidc = Oidc::new(settings, Arc::new(WallClock)).map_err(|error| anyhow!("osb.oidc: {error}"))?;
-    Ok(Some(Arc::new(oidc)))
-}
-
-/// Where people sign in: at the issuer that is configured, or else at that of the sandbox. There everybody on this
-/// machine is an admin with one click, so it is closed beside any system that is not the sandbox's.
-pub(super) fn code_flow(config: &Config, sandbox: Option<&str>) -> Result<Option<Arc<CodeFlow>>> {
-    let oidc = &config.osb.oidc;
-    let (issuer, client_id, prefix) = match (&oidc.issuer, &oidc.client_id, sandbox) {
-        (Some(issuer), Some(client_id), _) => (issuer.as_str().to_owned(), client_id.clone(), None),
-        (None, _, Some(url)) => {
-            if let Some(path) = config.external_systems().next() {
-                info!(setting = path, "the sign-in of the sandbox is closed: a setting names another system");
-                return Ok(None);
-            }
-            let issuer = format!("{}/identity-provider", url.trim_end_matches('/'));
-            (issuer, SANDBOX_CLIENT.to_owned(), Some(sandbox_access::PREFIX))
-        }
-        _ => return Ok(None),
-    };
-    let mut settings = OidcSettings::new(issuer, &client_id).with_groups(oidc.groups.clone());
-    settings.name_prefix = prefix.unwrap_or(settings.name_prefix);
-    settings.org_claim.clone_from(&config.launch.organisation_claim);
-    let client = CodeFlowSettings {
-        client_id,
-        client_secret: oidc.client_secret_file.as_deref().map(secret).transpose()?,
-        scopes: oidc.scopes.split_whitespace().map(str::to_owned).collect(),
-    };
-    match CodeFlow::new(settings, client, Arc::new(WallClock)) {
-        Ok(flow) => Ok(Some(Arc::new(flow))),
-        Err(error) if oidc.issuer.is_some() => Err(anyhow!("osb.oidc: {error}")),
-        Err(error) => {
-            warn!(%error, "nobody can sign in at the sandbox");
-            Ok(None)
-        }
-    }
-}
-
 fn parsed<T>(path: Option<&Path>, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {
     let Some(path) = path else { return Ok(None) };
     let text = read(path)?;
     parse(&text).map(Some).map_err(|error| anyhow!("{}: {error}", path.display()))
-}
-
-fn read(path: &Path) -> Result<String> {
-    let name = path.display();
-    let size = fs::metadata(path).with_context(|| format!("cannot read {name}"))?.len();
-    if size > FILE_BYTES_MAX {
-        return Err(anyhow!("{name} is larger than {FILE_BYTES_MAX} bytes"));
-    }
-    fs::read_to_string(path).with_context(|| format!("cannot read {name}"))
-}
-
-/// Without the end of its line, which is not part of a password.
-pub(super) fn secret(path: &Path) -> Result<SecretString> {
-    Ok(SecretString::from(read(path)?.trim_end_matches(['\n', '\r'])))
 }
 
 fn login(login: &Login) -> Result<Option<(String, String, SecretString)>> {

@@ -12,12 +12,12 @@ use workflows::launch::builder_identity::{ANY, ServiceIdentities};
 use workflows::launch::identity::{ORG_CHARS_MAX, ServiceIdentity};
 use workflows::launch::profile::{Profile, ProfileName};
 
+use super::identity::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
+
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
     pub(crate) enabled: bool,
     pub(crate) organisation: String,
-    pub(crate) organisation_claim: String,
-    pub(crate) trusted_proxies: Vec<String>,
     pub(crate) header_permissions: Vec<String>,
     pub(crate) rbac: Option<HttpUrl>,
     pub(crate) rbac_cache: Period,
@@ -154,11 +154,8 @@ impl Section for Launch {
             "What stands behind the number of the launch in the tag `rh-rid`, as in `r-7-stage`: up to 40 letters, digits, dots, hyphens and underscores."),
         set("launch.organisation", Is("default"), Kind::Text,
             "The organisation on whose behalf API tokens act. An admin may name another in `X-Org-Id`."),
-        set("launch.organisation_claim", Is("org_id"), Kind::Text,
-            "The claim of an OIDC token that names the organisation."),
-        set("launch.trusted_proxies", Nothing, Kind::Text,
-            "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed, and whose \
-             `X-Forwarded-For` names the address of a browser that signs in. From all others they count for nothing."),
+        ORGANISATION_CLAIM,
+        TRUSTED_PROXIES,
         set("launch.header_permissions", Nothing, Kind::Text,
             "What somebody may do whose identity came in that header while no `launch.rbac.url` is set, such as \
              `provisioning:*:read`, with commas between them."),
@@ -177,7 +174,7 @@ impl Section for Launch {
         set("launch.call_timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
             "How long one call to these services or to a cloud may be silent."),
         set("launch.aws.enabled", Is("false"), Kind::Switch,
-            "Whether instances can be launched at AWS. Without it the sandbox stands in where there is one."),
+            "Whether instances can be launched at AWS. Without it the sandbox stands in where there is one.").external(true),
         set("launch.aws.endpoint", Is("https://ec2.{region}.amazonaws.com"), Kind::Text,
             "Where EC2 is. `{region}` stands for the region of a call."),
         set("launch.aws.sts_endpoint", Is("https://sts.{region}.amazonaws.com"), Kind::Text,
@@ -189,7 +186,7 @@ impl Section for Launch {
         set("launch.aws.secret_access_key_file", Nothing, Kind::Path,
             "The file with the secret that belongs to it. Without it: `AWS_SECRET_ACCESS_KEY`."),
         set("launch.kafka.brokers", Nothing, Kind::Text,
-            "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent."),
+            "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent.").external(true),
         set("launch.kafka.security_protocol", Is("plaintext"), Kind::OneOf(&["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
             "How the brokers are spoken to. `ssl` and `sasl_ssl` are TLS, verified with `tls.ca_file` or the authorities of \
              the system; they need a program that was built with the cargo feature `kafka-tls`."),
@@ -221,8 +218,6 @@ impl Section for Launch {
         Launch {
             enabled: settings.get("launch.enabled"),
             organisation: settings.get("launch.organisation"),
-            organisation_claim: settings.get("launch.organisation_claim"),
-            trusted_proxies: settings.items("launch.trusted_proxies"),
             header_permissions: settings.items("launch.header_permissions"),
             rbac: settings.get("launch.rbac.url"),
             rbac_cache: settings.get("launch.rbac.cache"),

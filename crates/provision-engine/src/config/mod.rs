@@ -4,6 +4,7 @@ mod console;
 mod demo;
 mod engine;
 mod engine_conf;
+mod identity;
 mod launch;
 mod log;
 mod runtimes;
@@ -26,6 +27,7 @@ pub(crate) use console::Console;
 pub(crate) use demo::Greeter;
 pub(crate) use engine::Engine;
 pub(crate) use engine_conf::EngineConf;
+pub(crate) use identity::Identity;
 pub(crate) use launch::{Aws, Kafka, Launch};
 pub(crate) use log::{Log, LogComponents, LogFormat, LogOutput, LogSeverity, LogSystem};
 pub(crate) use runtimes::{Director, Login, Osb, Provisioner, Runtime, Runtimes};
@@ -51,6 +53,7 @@ pub struct Config {
     pub(crate) osb: Osb,
     pub(crate) serverless: Serverless,
     pub(crate) launch: Launch,
+    pub(crate) identity: Identity,
     pub(crate) log: Log,
     pub(crate) secrets: Secrets,
     origins: Origins,
@@ -97,6 +100,7 @@ pub(crate) fn table() -> &'static Table {
             Runtimes::SETTINGS,
             Serverless::SETTINGS,
             Launch::SETTINGS,
+            Identity::SETTINGS,
             Log::SETTINGS,
             SECRETS,
         ])
@@ -185,6 +189,7 @@ impl Config {
             osb,
             serverless: settings.section(),
             launch: settings.section(),
+            identity: settings.section(),
             log: settings.section(),
             secrets: Secrets { key_ring: settings.get("secrets.key_ring") },
             origins: settings.origins(),

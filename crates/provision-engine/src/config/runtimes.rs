@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use ::config::Preset::{Is, Nothing};
 use ::config::{DAY, HOUR, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
 use drivers::provisioner::Dialect;
-use engine::Role;
 
 /// Everything about runtimes.
 #[derive(Debug, Clone)]
@@ -77,22 +76,7 @@ pub(crate) struct Osb {
     pub(crate) missing_version: u64,
     pub(crate) retry_after: Period,
     pub(crate) bind_wait: Period,
-    pub(crate) oidc: Oidc,
     pub(crate) compat_keb: bool,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Oidc {
-    pub(crate) issuer: Option<HttpUrl>,
-    pub(crate) audience: Option<String>,
-    pub(crate) scope: String,
-    /// As whom people are sent there to sign in.
-    pub(crate) client_id: Option<String>,
-    pub(crate) client_secret_file: Option<PathBuf>,
-    /// With spaces between them.
-    pub(crate) scopes: String,
-    /// Each with the role that it brings.
-    pub(crate) groups: Vec<(String, Role)>,
 }
 
 impl Section for Runtimes {
@@ -134,11 +118,11 @@ impl Section for Runtimes {
         set("runtime.overrides", Nothing, Kind::Path,
             "The directory with overrides for runtimes, watched for changes."),
         set("runtime.override_objects.kubeconfig", Nothing, Kind::Path,
-            "The kubeconfig of the cluster whose labelled ConfigMaps and Secrets are overrides for runtimes."),
+            "The kubeconfig of the cluster whose labelled ConfigMaps and Secrets are overrides for runtimes.").external(true),
         set("runtime.override_objects.namespace", Is("kcp-system"), Kind::Text,
             "The namespace of those objects."),
         set("runtime.steps", Nothing, Kind::Path,
-            "The YAML file that declares external steps."),
+            "The YAML file that declares external steps.").external(true),
         set("runtime.kyma_version", Is("1.24.8"), Kind::Text,
             "The version of Kyma for requests that name none."),
         set("runtime.kubernetes_version", Is("1.21.5"), Kind::Text,
@@ -178,27 +162,6 @@ impl Section for Runtimes {
             "How long a platform is asked to wait before it polls again."),
         set("osb.bind_wait", Is("15s"), Kind::Time(SECOND, Period::minutes(10)),
             "How long a synchronous binding may take."),
-        set("osb.oidc.issuer", Nothing, Kind::Url,
-            "The issuer whose bearer tokens are accepted beside our own."),
-        set("osb.oidc.audience", Nothing, Kind::Text,
-            "The audience that those tokens must name."),
-        set("osb.oidc.scope", Is("broker:write"), Kind::Text,
-            "The scope that those tokens must have for the broker."),
-        set("osb.oidc.client_id", Nothing, Kind::Text,
-            "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
-             sign in there."),
-        set("osb.oidc.client_secret_file", Nothing, Kind::Path,
-            "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
-        set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
-            "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
-        set("osb.oidc.admin_groups", Is("admin"), Kind::Text,
-            "The groups, with commas between them, whose members have the role admin. Groups are in the claim `groups`."),
-        set("osb.oidc.operator_groups", Is("operator"), Kind::Text,
-            "The groups whose members have the role operator."),
-        set("osb.oidc.reader_groups", Is("viewer"), Kind::Text,
-            "The groups whose members have the role reader."),
-        set("osb.oidc.launcher_groups", Is("launcher"), Kind::Text,
-            "The groups whose members have the role launcher."),
         set("compat.keb", Is("false"), Kind::Switch,
             "Whether the broker keeps the habits of the Kyma Environment Broker where they differ from the \
              specification."),
@@ -290,41 +253,6 @@ fn osb(settings: &mut Reader<'_>) -> Osb {
         missing_version,
         retry_after: settings.get("osb.retry_after"),
         bind_wait: settings.get("osb.bind_wait"),
-        oidc: oidc(settings),
         compat_keb: settings.get("compat.keb"),
     }
-}
-
-fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {
-    let roles = [
-        ("osb.oidc.admin_groups", Role::Admin),
-        ("osb.oidc.operator_groups", Role::Operator),
-        ("osb.oidc.reader_groups", Role::Reader),
-        ("osb.oidc.launcher_groups", Role::Launcher),
-    ];
-    let read = |(path, role)| settings.items(path).into_iter().map(move |group| (group, role));
-    roles.into_iter().flat_map(read).collect()
-}
-
-fn oidc(settings: &mut Reader<'_>) -> Oidc {
-    let oidc = Oidc {
-        issuer: settings.get("osb.oidc.issuer"),
-        audience: settings.get("osb.oidc.audience"),
-        scope: settings.get("osb.oidc.scope"),
-        client_id: settings.get("osb.oidc.client_id"),
-        client_secret_file: settings.get("osb.oidc.client_secret_file"),
-        scopes: settings.get("osb.oidc.scopes"),
-        groups: groups(settings),
-    };
-    let mut refuse = |path: &str, message: &str| settings.refuse(path, message.to_owned());
-    if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {
-        refuse("osb.oidc.issuer", "issuer needs an audience or a client_id beside it");
-    }
-    if oidc.client_id.is_some() && oidc.issuer.is_none() {
-        refuse("osb.oidc.client_id", "client_id needs an issuer beside it");
-    }
-    if oidc.client_secret_file.is_some() && oidc.client_id.is_none() {
-        refuse("osb.oidc.client_secret_file", "client_secret_file needs a client_id beside it");
-    }
-    oidc
 }

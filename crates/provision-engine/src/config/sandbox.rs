@@ -5,10 +5,6 @@ use ::config::{HttpUrl, Kind, Origin, Reader, Section, Setting, set};
 
 use super::{Config, Database, table};
 
-/// Settings that name a system outside without an address of it.
-const EXTERNAL: [&str; 4] =
-    ["launch.aws.enabled", "launch.kafka.brokers", "runtime.override_objects.kubeconfig", "runtime.steps"];
-
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
     pub(crate) enabled: bool,
@@ -22,12 +18,10 @@ impl Config {
             .iter()
             .filter(|(_, value, origin)| !value.is_null() && **origin != Origin::Default)
             .filter_map(|(path, value, _)| {
-                let is_named = match table().find(path)?.kind {
-                    Kind::Url => !path.starts_with("sandbox.") && path != "console.public_url",
-                    Kind::Database => matches!(self.store.database, Database::Postgres(_)),
-                    _ => EXTERNAL.contains(&path) && *value != false,
-                };
-                is_named.then_some(path)
+                let setting = table().find(path)?;
+                let is_file = matches!(setting.kind, Kind::Database)
+                    && matches!(self.store.database, Database::Sqlite(_));
+                (setting.is_external && !is_file && *value != false).then_some(path)
             })
     }
 }
@@ -39,7 +33,7 @@ impl Section for Sandbox {
             "Whether drivers without a URL of their own talk to the sandbox. Only the flag `--sandbox` turns it on. Without \
              any configuration `serve` turns it on too; `false` keeps it off."),
         set("sandbox.url", Nothing, Kind::Url,
-            "Where a sandbox already listens. Only the flag `--sandbox-url` sets it."),
+            "Where a sandbox already listens. Only the flag `--sandbox-url` sets it.").external(false),
     ];
 
     /// A sandbox takes the place of external systems and lets people in with one click, so no file and no variable

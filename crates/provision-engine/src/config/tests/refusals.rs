@@ -68,7 +68,8 @@ fn an_issuer_is_good_for_programs_or_for_people_and_a_client_needs_one() {
         "{issuer: 'https://i', audience: a, client_secret_file: /s}",
         "osb.oidc.client_secret_file: client_secret_file needs a client_id beside it",
     );
-    let people = good("osb: {oidc: {issuer: 'https://i', client_id: c, client_secret_file: /s}}").osb.oidc;
+    let people =
+        good("osb: {oidc: {issuer: 'https://i', client_id: c, client_secret_file: /s}}").identity.oidc;
     assert_eq!((people.client_id.as_deref(), people.audience), (Some("c"), None));
     assert_eq!(people.scopes, "openid profile email groups");
 }
