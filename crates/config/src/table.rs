@@ -7,7 +7,7 @@ use crate::setting::Setting;
 #[derive(Debug)]
 pub struct Table {
     settings: Vec<Setting>,
-    removed: &'static [&'static str],
+    removed: Vec<&'static str>,
 }
 
 /// What a dotted path means.
@@ -32,12 +32,12 @@ impl Table {
                 None => groups.push((name, vec![*setting])),
             }
         }
-        Table { settings: groups.into_iter().flat_map(|(_, rows)| rows).collect(), removed: &[] }
+        Table { settings: groups.into_iter().flat_map(|(_, rows)| rows).collect(), removed: Vec::new() }
     }
 
     /// Settings of earlier releases. A file that still has one is read, with a warning that says so.
     #[must_use]
-    pub fn removed(self, paths: &'static [&'static str]) -> Table {
+    pub fn removed(self, paths: Vec<&'static str>) -> Table {
         Table { removed: paths, ..self }
     }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::app::App;
 use crate::cmd::{
     background, catalog, check, completions, config, demo, explain, images, instance_types, instances,
     inventory, keys, launch, launches, man, migrate, operations,
@@ -82,6 +83,10 @@ pub(crate) struct Global {
     /// The token to show to the server; else the one in `admin.token` of the data directory
     #[arg(long, global = true, value_name = "TOKEN", env = "PROVISION_ENGINE_TOKEN", hide_env_values = true)]
     pub(crate) token: Option<String>,
+
+    /// The program whose command line this is.
+    #[arg(skip = crate::app())]
+    pub(crate) app: App,
 }
 
 #[derive(Debug, Subcommand)]
@@ -147,7 +152,7 @@ impl Global {
             flags.extend(value.as_ref().map(|value| (path.to_owned(), value.clone())));
         }
         let (config, engine_conf) = (self.config.as_deref(), self.engine_conf.as_deref());
-        let loaded = Config::load_installed(config, engine_conf, crate::config::environment(), &flags)?;
+        let loaded = self.app.load_installed(config, engine_conf, crate::config::environment(), &flags)?;
         trust(&loaded.0)?;
         Ok(loaded)
     }

@@ -1,49 +1,35 @@
-//! Puts the program together. The only file that knows everybody: the configuration, the database, the keys,
-//! the drivers, the engine and the doors.
+//! Puts a server together: the configuration, the database, the keys, the engine, the products and the APIs.
 
 mod database;
 mod identity;
 mod key_ring;
-mod launch;
-mod nobody;
-mod rehearsal;
-mod runtimes;
-mod serverless;
 mod small_file;
 mod upkeep;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use console::{Console, ConsoleSettings};
 use doors::launch::Networks;
 use doors::sandbox_access::end_sandbox_access;
-use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, SignInLimits, wire};
-use drivers::greeter::{Greeter, HttpGreeter};
-use engine::secret::{KeyRing, Sealer, SharedRing};
-use engine::store::{MemoryStore, Store};
-use engine::{AccessStore, Clock, Engine, EngineBuilder, PeopleStore, RetryPolicy, Settings, WallClock};
+use doors::{Bearers, CodeFlow, DoorSettings, Doors, Inside, Meter, SignInLimits};
+use engine::secret::{Sealer, SharedRing};
+use engine::store::MemoryStore;
+use engine::{AccessStore, Clock, Engine, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
-use workflows::Drivers;
-use workflows::launch::Launches;
-use workflows::notice::Notices;
-use workflows::runtime::Runtimes;
-use workflows::runtime::accounts::Accounts;
-use workflows::runtime::catalog::Catalog;
-use workflows::serverless::Serverless;
 
+use crate::app::App;
 use crate::config::{Config, Origin};
+use crate::product::{Background, Platform, Product, Serving};
 
 pub(crate) use database::{Database, DatabaseReader, migrate};
 pub(crate) use key_ring::{Keys, known_ring};
-pub(crate) use launch::{Cloud, Events};
-use nobody::{NobodyGreets, NobodyProvisions};
-pub(crate) use rehearsal::rehearse;
-pub(crate) use serverless::Nebula;
+pub(crate) use small_file::{read, secret};
+pub use upkeep::Systems;
+pub(crate) use upkeep::since;
 
 /// A whole engine with its doors, not yet started.
 pub struct House {
@@ -56,11 +42,9 @@ pub struct House {
     pub sandbox: Option<Sandbox>,
     /// Where the far sides are that have no address of their own, for people.
     pub sandbox_url: Option<String>,
-    pub(crate) nebula: Nebula,
-    pub cloud: Cloud,
+    pub(crate) products: Vec<Arc<dyn Product>>,
     /// How people sign in at an identity provider, where there is one.
     code_flow: Option<Arc<CodeFlow>>,
-    catalog: Arc<Catalog>,
     bearers: Option<Arc<dyn Bearers>>,
 }
 
@@ -83,37 +67,38 @@ async fn end_access_of_sandbox(access: &dyn AccessStore, people: &dyn PeopleStor
 
 impl House {
     /// Opens everything that the configuration names. The caller holds the lock of the data directory.
-    pub async fn open(config: &Config, meter: &Arc<Meter>) -> Result<House> {
+    pub async fn open(app: &App, config: &Config, meter: &Arc<Meter>) -> Result<House> {
         let Database { store, access, people, sealed } = Database::open(&config.store).await?;
         let keys = Keys::new(config, &access, &sealed);
         let ring = SharedRing::new(keys.open().await?);
         end_access_of_sandbox(&*access, &*people).await?;
-        let (url, sandbox) = far_side(config).await?;
-        let nebula = Nebula::open(config, url.as_deref())?;
-        let cloud = Cloud::open(config, url.as_deref(), &store, &ring).await?;
-        let drivers = drivers(config, url.as_deref(), &store, &nebula, &cloud)?;
-        let (catalog, bearers) = (Arc::clone(&drivers.runtimes.catalog), identity::bearers(config)?);
-        let code_flow = identity::code_flow(config, url.as_deref())?;
+        let (sandbox_url, sandbox) = far_side(config).await?;
+        let url = sandbox_url.as_deref();
+        let platform = Platform { config, sandbox: url, store: &store, ring: &ring };
+        let products = app.open(&platform).await?;
+        let (bearers, code_flow) = (identity::bearers(config)?, identity::code_flow(config, url)?);
         let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
             .settings(settings(config))
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
-        let engine = workflows::register(builder, &drivers).build();
-        let sandbox_url = url;
-        Ok(House {
-            engine,
-            access,
-            people,
-            ring,
-            keys,
-            sandbox,
-            sandbox_url,
-            nebula,
-            cloud,
-            code_flow,
-            catalog,
-            bearers,
-        })
+        let engine = products.iter().fold(builder, |builder, product| product.workflows(builder)).build();
+        Ok(House { engine, access, people, ring, keys, sandbox, sandbox_url, products, code_flow, bearers })
+    }
+
+    /// Starts the background tasks of all products. They end when `closing` is cancelled.
+    pub fn background(&self, config: &Config, closing: &CancellationToken) {
+        let background = Background { config, engine: &self.engine, closing };
+        for product in &self.products {
+            product.background(&background);
+        }
+    }
+
+    /// Tells all products where this server listens.
+    pub async fn serving(&self, at: &Serving) -> Result<()> {
+        for product in &self.products {
+            product.serving(at).await?;
+        }
+        Ok(())
     }
 
     /// The doors in front of the engine. When `closing` is cancelled, event streams end.
@@ -123,7 +108,7 @@ impl House {
         meter: &Arc<Meter>,
         closing: &CancellationToken,
     ) -> Result<(Router, Inside)> {
-        Ok(doors::open(Doors {
+        let mut doors = Doors {
             engine: self.engine.clone(),
             access: Arc::clone(&self.access),
             people: Arc::clone(&self.people),
@@ -134,16 +119,19 @@ impl House {
                 body_timeout: config.server.body_timeout.get(),
                 public_metrics: config.server.public_metrics,
                 sign_in: SignInLimits { attempts: config.console.attempts, lock: config.console.lock.get() },
-                osb: runtimes::osb(config),
                 ..DoorSettings::default()
             },
-            catalog: Some(Arc::clone(&self.catalog)),
+            catalog: None,
             bearers: self.bearers.clone(),
-            serverless: self.nebula.door(config)?,
-            launch: self.cloud.door(config)?,
+            serverless: None,
+            launch: None,
             upkeep: upkeep::of(self, config)?,
             closing: closing.clone(),
-        }))
+        };
+        for product in &self.products {
+            product.api(config, &mut doors)?;
+        }
+        Ok(doors::open(doors))
     }
 
     /// The pages for people, beside the doors. `None` where nobody wants them.
@@ -170,79 +158,11 @@ impl House {
     }
 }
 
-/// Every workflow of this release, without a server, a database or a far side.
-pub(crate) fn workflows() -> Vec<wire::Workflow> {
-    without_database().workflows().into_iter().map(wire::Workflow::from).collect()
-}
-
-/// An engine that knows every workflow of this release, and neither a database nor a far side.
-pub(crate) fn without_database() -> Engine {
-    unconnected(Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), unused_ring()))
-}
-
-/// An engine that can look into this database but not work.
-pub(crate) fn looker(database: Database) -> Engine {
-    unconnected(Engine::builder(database.store, Arc::new(WallClock), unused_ring()))
-}
-
 /// What opens values that were sealed for a resource.
 pub(crate) fn opener(ring: &SharedRing, tenant: &str, resource: &str) -> Sealer {
     Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), ring.clone())
         .build()
         .sealer(tenant, resource)
-}
-
-fn unconnected(builder: EngineBuilder) -> Engine {
-    workflows::register(builder, &no_drivers()).build()
-}
-
-/// Everything that steps need, none of it connected to anything.
-fn no_drivers() -> Drivers {
-    Drivers {
-        greeter: Arc::new(NobodyGreets::default()),
-        runtimes: Arc::new(Runtimes::default()),
-        provisioner: Arc::new(NobodyProvisions),
-        director: None,
-        clusters: runtimes::clusters(Duration::from_secs(1)),
-        accounts: Accounts::new(Accounts::shared_by_all(), Arc::new(MemoryStore::new())),
-        override_sources: Vec::new(),
-        external: Arc::default(),
-        serverless: Arc::new(Serverless::unconnected()),
-        launches: Arc::new(Launches::unconnected()),
-        notices: Arc::new(Notices::none()),
-    }
-}
-
-/// Everything that steps need, as it is configured. `sandbox` stands in for far sides without an address.
-fn drivers(
-    config: &Config,
-    sandbox: Option<&str>,
-    store: &Arc<dyn Store>,
-    nebula: &Nebula,
-    cloud: &Cloud,
-) -> Result<Drivers> {
-    let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
-    let greeter_url = config.drivers.greeter.url.as_ref().map(|url| url.as_str().to_owned());
-    let greeter_url = greeter_url.or_else(|| sandbox.map(str::to_owned));
-    let drivers = Drivers {
-        greeter: greeter(config, greeter_url.as_deref())?,
-        runtimes: Arc::new(runtimes::runtimes(config)?),
-        provisioner: runtimes::provisioner(&config.drivers.provisioner, sandbox)?,
-        director: runtimes::director(&config.drivers, sandbox)?,
-        accounts: runtimes::accounts(config, Arc::clone(store))?,
-        override_sources: runtimes::override_sources(config, &clusters)?,
-        external: Arc::default(),
-        clusters,
-        serverless: Arc::clone(&nebula.serverless),
-        launches: Arc::clone(&cloud.launches),
-        notices: Arc::clone(&cloud.notices),
-    };
-    runtimes::with_external_steps(config, drivers)
-}
-
-/// For engines that never seal or open anything.
-fn unused_ring() -> SharedRing {
-    SharedRing::new(KeyRing::generate())
 }
 
 fn settings(config: &Config) -> Settings {
@@ -275,14 +195,6 @@ async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> 
 fn uses_sandbox(config: &Config) -> bool {
     let is_silent = config.origins().of("sandbox.enabled").is_none_or(|origin| *origin == Origin::Default);
     let is_bare =
-        config.file.is_none() && config.engine_conf.is_none() && config.external_systems().next().is_none();
+        config.file.is_none() && config.base_file.is_none() && config.external_systems().next().is_none();
     config.sandbox.enabled || (is_silent && (config.sandbox.url.is_some() || is_bare))
-}
-
-fn greeter(config: &Config, url: Option<&str>) -> Result<Arc<dyn Greeter>> {
-    let timeout = config.drivers.greeter.timeout.get();
-    match url {
-        Some(url) => Ok(Arc::new(HttpGreeter::new(url, timeout).context("cannot use the greeter")?)),
-        None => Ok(Arc::new(NobodyGreets::default())),
-    }
 }

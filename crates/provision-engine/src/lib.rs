@@ -1,5 +1,6 @@
 //! The program as a library, for its binary and for the benchmark: it serves, and it talks to a running server.
 
+mod app;
 mod background;
 mod broker;
 mod cli;
@@ -8,14 +9,14 @@ mod cmd;
 mod compose;
 mod config;
 mod exit;
-pub mod hints;
 mod key_file;
 mod launching;
 pub mod listener;
 mod logs;
-mod orphans;
 pub mod output;
 mod paths;
+pub mod product;
+mod products;
 mod serverless;
 mod signals;
 
@@ -26,10 +27,21 @@ use clap::Parser;
 use crate::cli::Cli;
 use crate::cmd::server;
 use crate::exit::Exit;
+use crate::products::demo::Demo;
+use crate::products::launch::Launch;
+use crate::products::runtimes::Runtimes;
+use crate::products::serverless::Serverless;
 
+pub use crate::app::App;
 pub use crate::cmd::{device, platform};
-pub use crate::compose::House;
+pub use crate::compose::{House, Systems};
 pub use crate::config::Config;
+pub use crate::paths::DataDir;
+
+/// The program with its products, in the order of their settings and workflows.
+pub fn app() -> App {
+    App::new().product::<Demo>().product::<Runtimes>().product::<Serverless>().product::<Launch>()
+}
 
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {

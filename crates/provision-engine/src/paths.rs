@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// The directory in which one engine keeps everything that is its own.
 #[derive(Debug, Clone)]
-pub(crate) struct DataDir {
+pub struct DataDir {
     path: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use workflows::serverless::Credentials as OneCredentials;
 
 use super::{Address, BROKER};
 use crate::cli::Global;
-use crate::orphans::read_one_auth;
+use crate::products::serverless::read_one_auth;
 
 /// The file that a server writes for the owner of its data directory: one line, `user:password`.
 const CREDENTIALS_FILE: &str = "broker.credentials";

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::compose::{DatabaseReader, without_database};
+use crate::compose::DatabaseReader;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Table, note};
 
@@ -57,7 +57,7 @@ pub(crate) async fn run(global: &Global, args: &CheckArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
     let database = DatabaseReader::open(&config.store).await?;
-    let checked = without_database().check_unfinished(database.saved()).await;
+    let checked = global.app.without_database().check_unfinished(database.saved()).await;
     let (unfinished, items) = checked.context("cannot read the database")?;
     let count = items.len();
     output::print(global.output, &Report { unfinished, items })?;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::config::{Config, table};
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -94,7 +94,7 @@ pub(crate) fn run(global: &Global, args: &ConfigArgs) -> Result<Exit> {
             Ok(Exit::GOOD)
         }
         ConfigCommand::Reference => {
-            output::data(&::config::manual::render(table()))?;
+            output::data(&::config::manual::render(&global.app.table()))?;
             Ok(Exit::GOOD)
         }
     }
@@ -106,7 +106,7 @@ fn check(global: &Global) -> Result<Exit> {
     let report = match &loaded {
         Ok((config, warnings)) => Report {
             file: config.file.as_ref().map(|file| file.display().to_string()),
-            engine_conf: config.engine_conf.as_ref().map(|conf| conf.path.display().to_string()),
+            engine_conf: config.base_file.as_ref().map(|file| file.display().to_string()),
             warnings: warnings.iter().map(ToString::to_string).collect(),
             problems: Vec::new(),
         },

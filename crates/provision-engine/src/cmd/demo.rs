@@ -21,6 +21,7 @@ use engine::{Phase, Role};
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::app::App;
 use crate::cli::Global;
 use crate::cmd::platform::Platform;
 use crate::compose::House;
@@ -146,12 +147,12 @@ impl Report {
 
 pub(crate) async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
-    let config = config(dir.path(), global.log_level.as_deref())?;
+    let config = config(&global.app, dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
     let place = if args.serve { Some(Place::take(args.listen, config.server.listen).await?) } else { None };
     let meter = Arc::new(Meter::new());
-    let house = House::open(&config, &meter).await?;
+    let house = House::open(&global.app, &config, &meter).await?;
     let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };
     let sandbox = sandbox.url();
     house.engine.start(None).await.context("cannot start the engine")?;
@@ -184,7 +185,7 @@ pub(crate) async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
 
 /// Short pauses, because somebody is watching. No file and no environment may lead the demonstration to a
 /// real database or a real far side.
-fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
+fn config(app: &App, dir: &Path, log_level: Option<&str>) -> Result<Config> {
     let dir = dir.to_str().context("the temporary directory has no readable name")?;
     let flags = [
         ("data_dir", dir),
@@ -200,7 +201,7 @@ fn config(dir: &Path, log_level: Option<&str>) -> Result<Config> {
         ("log.level", log_level.unwrap_or("off")),
     ];
     let flags = flags.map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let (config, _) = Config::load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
+    let (config, _) = app.load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
     Ok(config)
 }
 
@@ -261,8 +262,8 @@ mod tests {
 
     #[test]
     fn its_settings_are_its_own_and_can_be_used() {
-        let config = config(Path::new("/nowhere"), None).unwrap();
-        assert!(config.sandbox.enabled && config.drivers.greeter.url.is_none());
+        let config = config(&crate::app(), Path::new("/nowhere"), None).unwrap();
+        assert!(config.sandbox.enabled && config.section::<crate::products::demo::Settings>().url.is_none());
         let Database::Sqlite(path) = config.store.database else { panic!("not on a file") };
         assert!(path.starts_with("/nowhere"));
     }

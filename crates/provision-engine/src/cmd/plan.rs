@@ -8,7 +8,6 @@ use clap::Args;
 use doors::wire::{Workflow, WorkflowList, WorkflowStep};
 
 use crate::cli::Global;
-use crate::compose;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -98,11 +97,16 @@ fn cells(step: &WorkflowStep, is_wide: bool) -> Vec<Cell> {
     cells
 }
 
+/// Every workflow of this release, without a server, a database or an external system.
+fn workflows(global: &Global) -> Vec<Workflow> {
+    global.app.without_database().workflows().into_iter().map(Workflow::from).collect()
+}
+
 pub(crate) async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
     if let Some(params) = &args.params {
         return dry_run::run(global, &args.workflow, params).await;
     }
-    let all = compose::workflows();
+    let all = workflows(global);
     let Some(workflow) = all.iter().find(|workflow| workflow.workflow == args.workflow) else {
         let known: Vec<&str> = all.iter().map(|workflow| workflow.workflow.as_str()).collect();
         bail!("there is no workflow {:?}; known are {}", args.workflow, known.join(", "));
@@ -116,6 +120,6 @@ pub(crate) async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
 }
 
 pub(crate) fn all(global: &Global) -> Result<Exit> {
-    output::print(global.output, &WorkflowList { items: compose::workflows() })?;
+    output::print(global.output, &WorkflowList { items: workflows(global) })?;
     Ok(Exit::GOOD)
 }

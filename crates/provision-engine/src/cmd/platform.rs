@@ -1,6 +1,6 @@
 //! A platform in front of the broker of this process. It comes over loopback, through the same doors as any other.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use workflows::runtime::catalog::Catalog;
 use crate::compose::House;
 use crate::config::Config;
 use crate::listener::{Limits, serve};
+use crate::product::Serving;
 
 /// Platforms give up after a minute.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
@@ -26,6 +27,7 @@ const API_VERSION: &str = "2.17";
 /// The doors are open as long as this lives.
 pub struct Platform {
     http: Client,
+    listen: SocketAddr,
     url: String,
     password: SecretString,
     service: String,
@@ -44,7 +46,8 @@ impl Platform {
     ) -> Result<Platform> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.context("cannot listen on loopback")?;
-        let url = format!("http://{}", listener.local_addr()?);
+        let listen = listener.local_addr()?;
+        let url = format!("http://{listen}");
         let closing = CancellationToken::new();
         let router = house.doors(config, meter, &closing)?.0;
         tokio::spawn(serve(listener, router, Limits::of(&config.server), None, closing.clone()));
@@ -52,12 +55,17 @@ impl Platform {
         let catalog = Catalog::built_in();
         let plan = catalog.plan_named("azure").context("the built-in catalog has no plan azure")?.id.clone();
         let (http, service) = (client()?, catalog.service.id);
-        Ok(Platform { http, url, password, service, plan, _doors: closing.drop_guard() })
+        Ok(Platform { http, listen, url, password, service, plan, _doors: closing.drop_guard() })
     }
 
     /// Where the doors are, for others who come through them.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where the doors are, for products that call back.
+    pub fn serving(&self) -> Serving {
+        Serving { listen: self.listen, local_url: self.url.clone() }
     }
 
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -10,16 +10,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use clap::Args;
-use doors::tokens::{IssueError, ensure_admin, issue};
+use doors::tokens::ensure_admin;
 use doors::{Meter, ensure_first_user};
 use engine::secret::{ExposeSecret, SecretString};
-use engine::{AccessStore, Clock, NodeId, PeopleStore, Role, WallClock};
+use engine::{Clock, NodeId, PeopleStore, Role, WallClock};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::app::App;
 use crate::background::PidFile;
 use crate::cli::{Flag, Global};
 use crate::compose::House;
@@ -29,15 +30,14 @@ use crate::listener::{Limits, Tls, raise_limit, serve};
 use crate::logs::Logs;
 use crate::output::note;
 use crate::paths::{DataDir, DataDirLock, replace_file};
+use crate::product::{Serving, Start, Welcome};
 use crate::signals::Signals;
-use crate::{cmd, hints, logs, orphans};
+use crate::{cmd, logs};
 
 /// How long open connections get to finish what they are at.
 const CLOSING_LIMIT: Duration = Duration::from_secs(5);
 /// How long the engine may take beyond its grace to say good-bye to a database that may not answer.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(15);
-/// More names than these are not tried for the tokens of a data directory.
-const NAMES_MAX: u32 = 1000;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -105,7 +105,7 @@ pub(crate) async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
     raise_limit();
     let mut signals = Signals::catch()?;
     let server = tokio::select! {
-        server = Server::start(&config, &lock) => server?,
+        server = Server::start(&global.app, &config, &lock) => server?,
         name = signals.next() => {
             note(format!("stopped by {name} before it served"));
             return Ok(Exit::GOOD);
@@ -171,13 +171,16 @@ struct Server {
 }
 
 impl Server {
-    async fn start(config: &Config, lock: &DataDirLock) -> Result<Server> {
+    async fn start(app: &App, config: &Config, lock: &DataDirLock) -> Result<Server> {
         let meter = Arc::new(Meter::new());
-        let house = House::open(config, &meter).await?;
+        let house = House::open(app, config, &meter).await?;
         let dir = lock.dir();
         let previous = last_node(dir);
-        let token = make_admin(dir, &*house.access, previous.is_none()).await?;
-        make_broker(dir, &*house.access, previous.is_none()).await?;
+        let start = Start { dir, access: &*house.access, is_new: previous.is_none() };
+        let token = make_admin(&start).await?;
+        for product in &house.products {
+            product.prepare(&start).await?;
+        }
         make_user(dir, &*house.people).await?;
         let tls = config.server.tls.as_ref().map(Tls::open).transpose()?;
         let listener = TcpListener::bind(config.server.listen)
@@ -198,18 +201,9 @@ impl Server {
             None => None,
         };
         let serving = tokio::spawn(serve(listener, router, limits, tls.clone(), closing.clone()));
-        let every = config.runtime.expiry_check.get();
-        tokio::spawn(doors::keep_sweeping(house.engine.clone(), every, closing.clone()));
-        let (engine, nebula) = (house.engine.clone(), house.nebula.clone());
-        let watch = config.serverless.orphans.clone();
-        tokio::spawn(orphans::keep_looking(engine, nebula, watch, closing.clone()));
-        if let Some(events) = house.cloud.events.clone() {
-            tokio::spawn(hints::keep_listening(house.engine.clone(), events, closing.clone()));
-        }
-        tokio::spawn(hints::keep_telling(house.engine.clone(), closing.clone()));
-        let introduced = house.cloud.introduce(&format!("http://{}", local.unwrap_or(listen))).await;
-        introduced.context("cannot introduce this engine to the sandbox")?;
-        logs::announce(listen, &house.nebula.oned, &house.nebula.oneflow);
+        house.background(config, &closing);
+        let local_url = format!("http://{}", local.unwrap_or(listen));
+        house.serving(&Serving { listen, local_url }).await?;
         let pid_file = PidFile::create(lock, listen, local)?;
         welcome(config, &house, listen, token.is_some());
         Ok(Server { house, tls, closing, serving, _pid_file: pid_file })
@@ -242,10 +236,14 @@ fn last_node(dir: &DataDir) -> Option<NodeId> {
 
 /// Writes an admin token into a data directory that is new, or where nobody could get in otherwise. An owner
 /// who has removed the file does not get it back.
-async fn make_admin(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Result<Option<SecretString>> {
-    let path = dir.admin_token();
-    let token = match ensure_admin(access, WallClock.now()).await.context("cannot make an admin token")? {
-        None if is_new && !path.exists() => Some(one_more_admin(access).await?),
+async fn make_admin(start: &Start<'_>) -> Result<Option<SecretString>> {
+    let path = start.dir.admin_token();
+    let failed = "cannot make an admin token";
+    let token = match ensure_admin(start.access, WallClock.now()).await.context(failed)? {
+        // For a second server on the same database, or one that was killed before it could write its first token.
+        None if start.is_new && !path.exists() => {
+            Some(start.issue("admin", Role::Admin, 2).await.context(failed)?.1)
+        }
         other => other,
     };
     if let Some(token) = &token {
@@ -253,43 +251,6 @@ async fn make_admin(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Re
         replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(token)
-}
-
-/// For a second server on the same database, or one that was killed before it could write its first token.
-async fn one_more_admin(access: &dyn AccessStore) -> Result<SecretString> {
-    Ok(numbered(access, "admin", Role::Admin, 2).await.context("cannot make an admin token")?.1)
-}
-
-/// A token with the first free name: the plain one where `first` is 1, else one with a number.
-async fn numbered(
-    access: &dyn AccessStore,
-    base: &str,
-    role: Role,
-    first: u32,
-) -> Result<(String, SecretString), IssueError> {
-    for number in first..=NAMES_MAX {
-        let name = if number == 1 { base.to_owned() } else { format!("{base}-{number}") };
-        match issue(access, &name, role, WallClock.now(), None).await {
-            Err(IssueError::NameTaken(_)) => {}
-            other => return other.map(|token| (name, token)),
-        }
-    }
-    Err(IssueError::NameTaken(format!("{base}-{NAMES_MAX}")))
-}
-
-/// Writes credentials for a platform into a data directory that is new, or where no platform could get in otherwise.
-/// An owner who has removed the file does not get it back.
-async fn make_broker(dir: &DataDir, access: &dyn AccessStore, is_new: bool) -> Result<()> {
-    let path = dir.broker_credentials();
-    let has_one =
-        access.tokens().await.context("cannot list tokens")?.iter().any(|row| row.role == Role::Broker);
-    if path.exists() || (has_one && !is_new) {
-        return Ok(());
-    }
-    let made = numbered(access, "broker", Role::Broker, 1).await;
-    let (name, token) = made.context("cannot make credentials for the broker")?;
-    let line = format!("{name}:{}\n", token.expose_secret());
-    replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes name and password of the first user where there is no user at all.
@@ -323,7 +284,14 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         _ => "provision-engine users list".to_owned(),
     };
     let url = format!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" });
-    let products = Products::of(config, house.sandbox_url.is_some());
+    let has_sandbox = house.sandbox_url.is_some();
+    let mut welcome =
+        Welcome { config, dir: &dir, url: &url, has_sandbox, facts: Vec::new(), commands: Vec::new() };
+    for product in &house.products {
+        product.welcome(&mut welcome);
+    }
+    let Welcome { facts, mut commands, .. } = welcome;
+    commands.sort_by_key(|(weight, _)| *weight);
     let mut lines = vec![
         format!("provision-engine {} serves at {url}", env!("CARGO_PKG_VERSION")),
         format!("  data directory  {}", dir.path().display()),
@@ -332,44 +300,12 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         format!("  admin token     {token}"),
         format!("  console         {url}/ ({users})"),
     ];
-    if products.runtimes {
-        let credentials = dir.broker_credentials();
-        lines.push(format!("  broker          {url}/v2, user and password in {}", credentials.display()));
-    }
+    lines.extend(facts);
     let data_dir = format!("--data-dir {}", dir.path().display());
-    for (number, command) in products.commands().into_iter().enumerate() {
+    for (number, (_, command)) in commands.into_iter().enumerate() {
         let label = if number == 0 { "try it:   " } else { "          " };
         lines.push(format!("{label}provision-engine {command} {data_dir}"));
     }
     lines.push(format!("stop it:  Ctrl-C, or provision-engine stop {data_dir}"));
     note(lines.join("\n"));
-}
-
-/// What there is to try: nothing that is not connected.
-struct Products {
-    sandbox: bool,
-    runtimes: bool,
-    serverless: bool,
-}
-
-impl Products {
-    fn of(config: &Config, sandbox: bool) -> Products {
-        let runtimes = config.external_systems().any(|path| path.starts_with("drivers."));
-        let nebula = config.serverless.oned.is_some() || config.engine_conf.is_some();
-        Products {
-            sandbox,
-            runtimes: sandbox || runtimes,
-            serverless: config.serverless.enabled && nebula && !sandbox,
-        }
-    }
-
-    fn commands(&self) -> Vec<&'static str> {
-        let runtimes = "instances create --plan azure --param name=first --param region=westeurope --wait";
-        let known = [
-            (self.runtimes, runtimes),
-            (self.serverless, "serverless list"),
-            (self.sandbox, "operations submit demo.hello --param name=Ada --watch"),
-        ];
-        known.into_iter().filter(|(is_there, _)| *is_there).map(|(_, command)| command).collect()
-    }
 }

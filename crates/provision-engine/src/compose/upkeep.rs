@@ -9,25 +9,59 @@ use doors::{KeyKeeper, System, Upkeep, wire};
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
-use tokio::net::TcpStream;
 
 use super::{House, Keys};
-use crate::config::{Config, Database, HttpUrl, masked_url, table};
+use crate::config::{Config, Database, HttpUrl, masked_url};
 
-/// The doors are more impatient than this.
+/// The server waits less long than this.
 const LIMIT: Duration = Duration::from_secs(5);
-const OPEN_NEBULA: &str = "OpenNebula";
-const ONE_FLOW: &str = "OneFlow";
 
 pub(super) fn of(house: &House, config: &Config) -> Result<Upkeep> {
     let keeper = Keeper { keys: house.keys.clone(), ring: house.ring.clone() };
-    let systems = systems(house, config)?;
-    // Whoever names an OpenNebula wants to be told when it is not there.
-    let is_named = config.serverless.enabled && config.serverless.oned.is_some();
-    let is_required =
-        |system: &&Arc<dyn System>| is_named && [OPEN_NEBULA, ONE_FLOW].contains(&system.name());
-    let required = systems.iter().filter(is_required).cloned().collect();
-    Ok(Upkeep::new(in_force(config), systems, Some(Arc::new(keeper))).requiring(required))
+    let client = drivers::http_client().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
+    let client = client.build().context("cannot make an HTTP client")?;
+    let sandbox = house.sandbox_url.as_deref();
+    let mut systems = Systems { config, sandbox, client, all: Vec::new(), required: Vec::new() };
+    systems.add(Arc::new(Base { engine: house.engine.clone(), address: place(&config.store.database) }));
+    for product in &house.products {
+        product.systems(&mut systems);
+    }
+    let Systems { all, required, .. } = systems;
+    Ok(Upkeep::new(in_force(config), all, Some(Arc::new(keeper))).requiring(required))
+}
+
+/// External systems, in the order in which they are shown.
+pub struct Systems<'a> {
+    pub config: &'a Config,
+    pub sandbox: Option<&'a str>,
+    client: reqwest::Client,
+    all: Vec<Arc<dyn System>>,
+    required: Vec<Arc<dyn System>>,
+}
+
+impl Systems<'_> {
+    /// The address that is configured, or else that below the sandbox.
+    pub fn url(&self, own: Option<&HttpUrl>, sandbox_path: &str) -> Option<String> {
+        let own = own.map(|url| url.as_str().to_owned());
+        own.or_else(|| self.sandbox.map(|sandbox| format!("{sandbox}{sandbox_path}")))
+    }
+
+    /// A system that speaks HTTP.
+    pub fn web(&mut self, name: &'static str, url: Option<String>) -> Arc<dyn System> {
+        let address = url.as_deref().map(masked_url);
+        let system: Arc<dyn System> = Arc::new(Web { name, address, url, client: self.client.clone() });
+        self.add(Arc::clone(&system));
+        system
+    }
+
+    pub fn add(&mut self, system: Arc<dyn System>) {
+        self.all.push(system);
+    }
+
+    /// The server is not ready before this system has answered once.
+    pub fn require(&mut self, system: Arc<dyn System>) {
+        self.required.push(system);
+    }
 }
 
 /// What `config show` shows; secrets are masked there already.
@@ -37,43 +71,9 @@ fn in_force(config: &Config) -> Vec<wire::Setting> {
         value: value.clone(),
         origin: origin.to_string(),
         variable: ::config::variable(path),
-        about: table().find(path).map(|setting| setting.doc.to_owned()).unwrap_or_default(),
+        about: config.table().find(path).map(|setting| setting.doc.to_owned()).unwrap_or_default(),
     };
     config.origins().iter().map(setting).collect()
-}
-
-fn systems(house: &House, config: &Config) -> Result<Vec<Arc<dyn System>>> {
-    let client = drivers::http_client().timeout(LIMIT).redirect(redirect::Policy::none()).no_proxy();
-    let client = client.build().context("cannot make an HTTP client")?;
-    let sandbox = house.sandbox_url.as_deref();
-    let web = |name: &'static str, url: Option<String>| -> Arc<dyn System> {
-        Arc::new(Web { name, address: url.as_deref().map(masked_url), url, client: client.clone() })
-    };
-    let or_sandbox = |url: &Option<HttpUrl>, path: &str| {
-        let own = url.as_ref().map(|url| url.as_str().to_owned());
-        own.or_else(|| sandbox.map(|sandbox| format!("{sandbox}{path}")))
-    };
-    let aws = &config.launch.aws;
-    let [ec2, sts] = match (aws.enabled, sandbox) {
-        (true, _) => [&aws.ec2, &aws.sts].map(|url| Some(url.replace("{region}", &aws.region))),
-        (false, Some(url)) => [format!("{url}/aws/ec2/{}", aws.region), format!("{url}/aws/sts")].map(Some),
-        (false, None) => [None, None],
-    };
-    let nebula = |url: &String| config.serverless.enabled.then(|| url.clone());
-    let builder = or_sandbox(&config.launch.image_builder, "/api/image-builder/v1");
-    Ok(vec![
-        Arc::new(Base { engine: house.engine.clone(), address: place(&config.store.database) }),
-        web("Provisioner", or_sandbox(&config.drivers.provisioner.url, "/provisioner/graphql")),
-        web(OPEN_NEBULA, nebula(&house.nebula.oned)),
-        web(ONE_FLOW, nebula(&house.nebula.oneflow)),
-        web("Image Builder", builder.map(|url| format!("{}/ready", url.trim_end_matches('/')))),
-        web("EC2", ec2),
-        web("STS", sts),
-        web("Sources", config.launch.sources.as_ref().map(|url| url.as_str().to_owned())),
-        Arc::new(Brokers {
-            addresses: house.cloud.events.as_ref().map(|events| events.kafka.brokers.clone()),
-        }),
-    ])
 }
 
 fn place(database: &Database) -> String {
@@ -149,34 +149,7 @@ fn unreachable(error: &reqwest::Error) -> String {
     }
 }
 
-struct Brokers {
-    addresses: Option<String>,
-}
-
-#[async_trait]
-impl System for Brokers {
-    fn name(&self) -> &'static str {
-        "Kafka"
-    }
-
-    fn address(&self) -> Option<&str> {
-        self.addresses.as_deref()
-    }
-
-    /// One of them is enough: the others are found through it.
-    async fn look(&self) -> Result<String, String> {
-        let began = WallClock.now();
-        let all = self.addresses.as_deref().unwrap_or_default();
-        for address in all.split(',').map(str::trim).filter(|address| !address.is_empty()) {
-            if TcpStream::connect(address).await.is_ok() {
-                return Ok(format!("{address} takes connections, after {} ms", since(began)));
-            }
-        }
-        Err("no broker takes connections".to_owned())
-    }
-}
-
-fn since(began: Timestamp) -> u128 {
+pub(crate) fn since(began: Timestamp) -> u128 {
     WallClock.now().since(began).as_millis()
 }
 

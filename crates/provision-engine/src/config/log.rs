@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::config::Preset::{InDataDir, Is, Nothing};
 use ::config::{FromNode, Kind, Node, Reader, Section, Setting, set, text};
 
-pub(super) const SEVERITIES: [(&str, LogSeverity); 4] = [
+pub(crate) const SEVERITIES: [(&str, LogSeverity); 4] = [
     ("debug", LogSeverity::Debug),
     ("info", LogSeverity::Info),
     ("warn", LogSeverity::Warn),

@@ -3,7 +3,7 @@
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Kind, Origin, Reader, Section, Setting, set};
 
-use super::{Config, Database, table};
+use super::{Config, Database};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Sandbox {
@@ -18,7 +18,7 @@ impl Config {
             .iter()
             .filter(|(_, value, origin)| !value.is_null() && **origin != Origin::Default)
             .filter_map(|(path, value, _)| {
-                let setting = table().find(path)?;
+                let setting = self.table.find(path)?;
                 let is_file = matches!(setting.kind, Kind::Database)
                     && matches!(self.store.database, Database::Sqlite(_));
                 (setting.is_external && !is_file && *value != false).then_some(path)

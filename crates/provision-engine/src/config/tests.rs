@@ -22,7 +22,7 @@ fn load_bytes(yaml: &[u8], env: &[(&str, &str)], flags: &[(&str, &str)]) -> Load
     let around = Surroundings { environment: home.iter().chain(env).map(owned).collect(), is_root: false };
     let flags: Vec<_> = flags.iter().map(owned).collect();
     let own = Some((PathBuf::from("provision-engine.yaml"), yaml.to_vec()));
-    Config::parse(&Files { own, ..Files::default() }, &around, &flags)
+    Config::parse(&crate::app(), &Files { own, ..Files::default() }, &around, &flags)
 }
 
 #[track_caller]
@@ -55,7 +55,7 @@ fn nothing_at_all_is_a_good_configuration() {
         assert_eq!(config.engine.limits.default, 64);
         assert_eq!(config.engine.retention, Period::days(90));
         assert!(!config.sandbox.enabled && config.sandbox.url.is_none());
-        assert_eq!(config.drivers.greeter.timeout, Period::seconds(10));
+        assert_eq!(config.section::<crate::products::demo::Settings>().timeout, Period::seconds(10));
         assert_eq!(config.log.level.as_str(), "info");
         assert_eq!((config.log.format, config.log.to), (LogFormat::Text, vec![LogOutput::Stderr]));
         assert_eq!(config.log.file, config.data_dir.join("provision-engine.log"));
@@ -90,7 +90,7 @@ fn every_setting_can_be_written_in_the_file() {
 
 #[test]
 fn every_name_that_the_table_offers_is_understood() {
-    for setting in table() {
+    for setting in &crate::app().table() {
         if let Kind::OneOf(names) | Kind::SomeOf(names) = setting.kind {
             for name in names {
                 // Some need others beside them, which is another matter.
@@ -106,7 +106,8 @@ fn every_name_that_the_table_offers_is_understood() {
 
 #[test]
 fn every_path_is_written_once_and_explained() {
-    let settings: Vec<&Setting> = table().iter().collect();
+    let table = crate::app().table();
+    let settings: Vec<&Setting> = table.iter().collect();
     for (index, setting) in settings.iter().enumerate() {
         assert!(settings[index + 1..].iter().all(|other| other.path != setting.path), "{}", setting.path);
         assert!(setting.doc.ends_with('.'), "{}", setting.path);
@@ -121,7 +122,7 @@ fn every_path_is_written_once_and_explained() {
 #[test]
 fn the_committed_manual_is_the_one_the_table_gives() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
-    let expected = ::config::manual::render(table());
+    let expected = ::config::manual::render(&crate::app().table());
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(path, &expected).unwrap();
     }
@@ -157,7 +158,7 @@ fn a_named_file_is_remembered() {
     let dir = tempfile::tempdir().unwrap();
     let present = dir.path().join("present.yaml");
     std::fs::write(&present, "server: {listen: '1.1.1.1:1'}").unwrap();
-    let (config, _) = Config::load(Some(&present), std::iter::empty(), &[]).unwrap();
+    let (config, _) = crate::app().load(Some(&present), std::iter::empty(), &[]).unwrap();
     assert_eq!(config.server.listen.to_string(), "1.1.1.1:1");
     assert_eq!(config.file, Some(present));
 }

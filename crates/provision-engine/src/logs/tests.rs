@@ -8,7 +8,6 @@ use tracing_appender::non_blocking::NonBlockingBuilder;
 
 use super::outputs::Output;
 use super::*;
-use crate::config::Config;
 
 struct Noon;
 
@@ -33,7 +32,7 @@ impl Write for Page {
 
 fn settings(flags: &[(&str, &str)]) -> config::Log {
     let flags: Vec<_> = flags.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
-    Config::load(None, std::iter::empty(), &flags).unwrap().0.log
+    crate::app().load(None, std::iter::empty(), &flags).unwrap().0.log
 }
 
 /// What the code writes to the log under these settings.

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::compose::House;
 use crate::config::Config;
-use crate::hints;
 use crate::listener::{Limits, serve};
 use crate::output::note;
+use crate::product::Serving;
 use crate::signals::Signals;
 
 /// A place at which the console will be. It is taken before the play begins, so that nobody waits in vain.
@@ -48,11 +48,8 @@ impl Place {
         let closing = CancellationToken::new();
         let (doors, inside) = house.doors(config, meter, &closing)?;
         let router = house.console(config, inside, meter).into_iter().fold(doors, Router::merge);
-        if let Some(events) = house.cloud.events.clone() {
-            tokio::spawn(hints::keep_listening(house.engine.clone(), events, closing.clone()));
-        }
-        tokio::spawn(hints::keep_telling(house.engine.clone(), closing.clone()));
-        house.cloud.introduce(&format!("http://{listen}")).await?;
+        house.background(config, &closing);
+        house.serving(&Serving { listen, local_url: format!("http://{listen}") }).await?;
         let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
         let (name, password) = made.context("there is a user already")?;
         let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), None, closing.clone()));

@@ -5,11 +5,9 @@ use std::io::{self, Read};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use workflows::runtime::PROVISION;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::compose;
 use crate::exit::Exit;
 use crate::output::{self, Format, note};
 
@@ -17,13 +15,14 @@ use crate::output::{self, Format, note};
 const BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
-    if workflow != PROVISION {
-        bail!("a dry run is possible for {PROVISION} only, not for {workflow:?}");
-    }
+    let Some(dry_run) = global.app.dry_runs().find(|known| known.workflow == workflow) else {
+        let known: Vec<&str> = global.app.dry_runs().map(|known| known.workflow).collect();
+        bail!("a dry run is possible for {} only, not for {workflow:?}", known.join(", "));
+    };
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
     let asked = serde_saphyr::from_str::<Value>(&read(params)?).context("--params is no JSON or YAML")?;
-    let request = compose::rehearse(&config, asked).await?;
+    let request = (dry_run.run)(&config, asked).await?;
     let format = if matches!(global.output, Format::Yaml) { Format::Yaml } else { Format::Json };
     output::print_value(format, &request)?;
     note("nothing was sent");

@@ -12,7 +12,7 @@ use workflows::serverless::orphans::{Maker, Orphan};
 
 use crate::cli::Global;
 use crate::client::PlatformClient;
-use crate::compose::{Database, looker, opener};
+use crate::compose::{Database, opener};
 use crate::config::Config;
 use crate::key_file::KeyFile;
 
@@ -41,7 +41,7 @@ impl Holders {
             Ok(_) => KnownBy::Server(client),
             // What is not over goes on with the next start.
             Err(CallError::Unreachable { .. }) if !is_named => {
-                KnownBy::Database(looker(Database::open(&config.store).await?))
+                KnownBy::Database(global.app.looker(Database::open(&config.store).await?.store))
             }
             Err(error) => return Err(error.into()),
         };

@@ -14,10 +14,9 @@ use super::wait::PatienceArgs;
 use crate::cli::Global;
 use crate::client::OpenNebulaArgs;
 use crate::cmd;
-use crate::compose::Nebula;
 use crate::exit::Exit;
-use crate::orphans::read_one_auth;
 use crate::output::{self, Answer, Cell, Mood, Table, age, note};
+use crate::products::serverless::{Nebula, Settings, read_one_auth};
 
 /// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -139,7 +138,8 @@ impl Answer for Report {
 pub(super) async fn run(global: &Global, args: &OrphansArgs, user: &OpenNebulaArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
-    let settings = &config.serverless.orphans;
+    let given = config.section::<Settings>();
+    let settings = &given.orphans;
     let admin = match (user.named()?, settings.one_auth.as_deref()) {
         (Some(named), _) => named,
         (None, Some(file)) => read_one_auth(file)?,
@@ -148,7 +148,7 @@ pub(super) async fn run(global: &Global, args: &OrphansArgs, user: &OpenNebulaAr
              serverless.orphans.one_auth name a file with user:password",
         )?,
     };
-    let nebula = Nebula::open(&config, None)?;
+    let nebula = Nebula::connect(given, None)?;
     let holders = Holders::find(global, &config).await?;
     let search = Search { nebula, admin, holders, older_than: settings.older_than.get() };
     let items = if args.clean { search.clean(&args.patience).await } else { search.look().await }?;

@@ -41,7 +41,7 @@ fn the_environment_wins_over_the_file_and_flags_win_over_both() {
     assert_eq!(origin("log.to"), "environment variable PROVISION_ENGINE_LOG__TO");
     assert_eq!(origin("server.public_metrics"), "provision-engine.yaml:1:47");
     assert_eq!(origin("store.lease"), "default");
-    assert_eq!(config.origins().iter().count(), table().iter().count() - 1 + 3);
+    assert_eq!(config.origins().iter().count(), crate::app().table().iter().count() - 1 + 3);
 }
 
 #[test]
@@ -86,7 +86,8 @@ fn the_data_directory_follows_the_user() {
         let environment =
             environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let (config, _) =
-            Config::parse(&Files::default(), &Surroundings { environment, is_root }, &[]).unwrap();
+            Config::parse(&crate::app(), &Files::default(), &Surroundings { environment, is_root }, &[])
+                .unwrap();
         config.data_dir.display().to_string()
     };
     assert_eq!(dir(&[("HOME", "/h")], false), "/h/.local/state/provision-engine");

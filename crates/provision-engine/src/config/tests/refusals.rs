@@ -110,7 +110,7 @@ fn numbers_and_times_out_of_range_are_refused_with_the_range() {
 
 #[test]
 fn every_setting_of_the_table_is_read_and_checked() {
-    for setting in table() {
+    for setting in &crate::app().table() {
         let path = setting.path.replace('*', "greeter");
         let (wrong, nature) =
             if let Kind::Map(_) = setting.kind { ("[]", "a list") } else { ("{}", "a map") };
@@ -136,7 +136,10 @@ fn an_identity_has_three_fields_and_each_is_a_short_text() {
         entitlements: vec!["rhel".into()],
     };
     let expected = [("000013".to_owned(), identity), ("*".to_owned(), ServiceIdentity::default())];
-    assert_eq!(config.launch.identities, ServiceIdentities::new(expected.into()));
+    assert_eq!(
+        config.section::<crate::products::launch::Settings>().identities,
+        ServiceIdentities::new(expected.into())
+    );
     let long = format!(r#"{{"13": {{org_id: "{}"}}}}"#, "1".repeat(65));
     for wrong in [
         r#"{"13": 7}"#,

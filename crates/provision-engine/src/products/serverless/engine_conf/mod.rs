@@ -17,8 +17,8 @@ use ::config::{
     Entry, Found, FromNode, Kind, Layers, Node, Source, Spot, Value, Warning, complaint, nearest, utf8,
 };
 
-use super::table;
 use keys::{Form, KEYS, Key};
+pub(super) use shown::as_engine_conf;
 
 /// What a missing key means when there is a file. Everything else has the same default as here.
 const IMPLIED: [(&str, &str); 3] = [
@@ -33,8 +33,8 @@ const USUAL_PORT: u64 = 1337;
 
 /// The file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct EngineConf {
-    pub(crate) path: PathBuf,
+pub(super) struct EngineConf {
+    path: PathBuf,
     /// The address to listen at in the words of the file, which may say `localhost`.
     host: Option<String>,
 }
@@ -88,7 +88,7 @@ impl Reading<'_, '_> {
         if let Value::Nothing = node.value {
             return;
         }
-        match key.read(node) {
+        match key.read(node, self.layers.table()) {
             Ok(node) => {
                 let found = Found { node, source: Source::File(Arc::clone(&self.file)) };
                 self.insert(key, spot, found);
@@ -135,7 +135,7 @@ impl Reading<'_, '_> {
     fn implied(&mut self) {
         let logs = self.layers.surroundings().installed(LOGS);
         for (path, text) in IMPLIED.into_iter().chain([("log.directory", logs.as_str())]) {
-            debug_assert!(table().find(path).is_some(), "{path}");
+            debug_assert!(self.layers.table().find(path).is_some(), "{path}");
             let found = Found { node: Node::text(text), source: Source::Implied(Arc::clone(&self.file)) };
             self.layer.entry(path.to_owned()).or_insert(found);
         }

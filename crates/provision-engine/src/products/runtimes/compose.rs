@@ -20,12 +20,13 @@ use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, Overri
 use workflows::runtime::provision::Provision;
 use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
 
-use super::nobody::NobodyProvisions;
-use super::small_file::{read, secret};
-use crate::config::{self, Config, Login};
+use super::NoProvisioner;
+use super::settings::{
+    Director as DirectorSettings, Login, Osb, Provisioner as ProvisionerSettings, Runtime, Settings,
+};
+use crate::compose::{read, secret};
 
-pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
-    let runtime = &config.runtime;
+fn runtimes(runtime: &Runtime) -> Result<Runtimes> {
     let catalog = parsed(runtime.catalog.as_deref(), Catalog::parse)?.unwrap_or_else(Catalog::built_in);
     let catalog = if runtime.target_secret {
         catalog.offering_target_secret().map_err(|error| anyhow!("runtime.catalog: {error}"))?
@@ -60,14 +61,14 @@ pub(super) fn runtimes(config: &Config) -> Result<Runtimes> {
     })
 }
 
-pub(super) fn accounts(config: &Config, store: Arc<dyn Store>) -> Result<Accounts> {
-    let accounts = parsed(config.runtime.accounts.as_deref(), Accounts::parse)?;
+fn accounts(settings: &Settings, store: Arc<dyn Store>) -> Result<Accounts> {
+    let accounts = parsed(settings.runtime.accounts.as_deref(), Accounts::parse)?;
     Ok(Accounts::new(accounts.unwrap_or_else(Accounts::shared_by_all), store))
 }
 
 /// `sandbox` is the base address of the far sides to use where none is configured.
 pub(super) fn provisioner(
-    config: &config::Provisioner,
+    config: &ProvisionerSettings,
     sandbox: Option<&str>,
 ) -> Result<Arc<dyn Provisioner>> {
     let own = config.url.as_ref().map(|url| url.as_str().to_owned());
@@ -77,19 +78,19 @@ pub(super) fn provisioner(
             let provisioner = provisioner.context("cannot use the Provisioner")?;
             Ok(Arc::new(provisioner.with_dialect(config.dialect)))
         }
-        None => Ok(Arc::new(NobodyProvisions)),
+        None => Ok(Arc::new(NoProvisioner)),
     }
 }
 
 /// A Director of the sandbox belongs to the Provisioner of the sandbox and to no other.
-pub(super) fn director(config: &config::Drivers, sandbox: Option<&str>) -> Result<Option<Arc<dyn Director>>> {
-    let own = config.director.url.as_ref().map(|url| url.as_str().to_owned());
-    let sandbox = sandbox.filter(|_| config.provisioner.url.is_none());
+pub(super) fn director(settings: &Settings, sandbox: Option<&str>) -> Result<Option<Arc<dyn Director>>> {
+    let own = settings.director.url.as_ref().map(|url| url.as_str().to_owned());
+    let sandbox = sandbox.filter(|_| settings.provisioner.url.is_none());
     let Some(url) = own.or_else(|| sandbox.map(|url| format!("{url}/director/graphql"))) else {
         return Ok(None);
     };
-    let credentials = match &config.director {
-        config::Director {
+    let credentials = match &settings.director {
+        DirectorSettings {
             token_url: Some(url),
             client_id: Some(id),
             client_secret_file: Some(path),
@@ -103,24 +104,17 @@ pub(super) fn director(config: &config::Drivers, sandbox: Option<&str>) -> Resul
         }),
         _ => None,
     };
-    let director = HttpDirector::new(&url, credentials, Arc::new(WallClock), config.director.timeout.get());
+    let director = HttpDirector::new(&url, credentials, Arc::new(WallClock), settings.director.timeout.get());
     Ok(Some(Arc::new(director.context("cannot use the Director")?)))
 }
 
-pub(super) fn clusters(timeout: Duration) -> Arc<dyn Clusters> {
-    Arc::new(HttpClusters::new(timeout))
-}
-
-pub(super) fn override_sources(
-    config: &Config,
-    clusters: &Arc<dyn Clusters>,
-) -> Result<Vec<Arc<dyn OverrideSource>>> {
+fn override_sources(runtime: &Runtime, clusters: &Arc<dyn Clusters>) -> Result<Vec<Arc<dyn OverrideSource>>> {
     let mut sources: Vec<Arc<dyn OverrideSource>> = Vec::new();
-    if let Some(dir) = &config.runtime.overrides {
+    if let Some(dir) = &runtime.overrides {
         let files = OverrideFiles::open(dir).map_err(|error| anyhow!("runtime.overrides: {error}"))?;
         sources.push(Arc::new(files));
     }
-    let objects = &config.runtime.override_objects;
+    let objects = &runtime.override_objects;
     if let Some(path) = &objects.kubeconfig {
         let cluster = clusters.open(&secret(path)?).context("runtime.override_objects.kubeconfig")?;
         sources.push(Arc::new(OverrideObjects::new(cluster, objects.namespace.clone(), Arc::new(WallClock))));
@@ -128,16 +122,23 @@ pub(super) fn override_sources(
     Ok(sources)
 }
 
-/// The same drivers with the steps that are declared.
-pub(super) fn with_external_steps(config: &Config, drivers: Drivers) -> Result<Drivers> {
-    let Some(path) = &config.runtime.steps else { return Ok(drivers) };
+/// The same drivers with everything that the settings say besides addresses.
+pub(super) fn configured(settings: &Settings, store: &Arc<dyn Store>, drivers: Drivers) -> Result<Drivers> {
+    let clusters: Arc<dyn Clusters> = Arc::new(HttpClusters::new(settings.kubernetes_timeout.get()));
+    let drivers = Drivers {
+        runtimes: Arc::new(runtimes(&settings.runtime)?),
+        accounts: accounts(settings, Arc::clone(store))?,
+        override_sources: override_sources(&settings.runtime, &clusters)?,
+        clusters,
+        ..drivers
+    };
+    let Some(path) = &settings.runtime.steps else { return Ok(drivers) };
     let external = ExternalSteps::load(path, &drivers);
     let external = external.map_err(|error| anyhow!("{}: {error}", path.display()))?;
     Ok(Drivers { external: Arc::new(external), ..drivers })
 }
 
-pub(super) fn osb(config: &Config) -> OsbSettings {
-    let osb = &config.osb;
+pub(super) fn osb(osb: &Osb, operation_deadline: Duration) -> OsbSettings {
     let minor = osb.catalog_level.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(17);
     OsbSettings {
         compat_keb: osb.compat_keb,
@@ -150,7 +151,7 @@ pub(super) fn osb(config: &Config) -> OsbSettings {
         retry_after: osb.retry_after.get(),
         bind_wait: osb.bind_wait.get(),
         // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
-        polling_max: Provision::DEADLINE.min(config.engine.operation_deadline.get()) * 5 / 4,
+        polling_max: Provision::DEADLINE.min(operation_deadline) * 5 / 4,
     }
 }
 

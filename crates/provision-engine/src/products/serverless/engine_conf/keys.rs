@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
-use ::config::{Entry, FromNode, HttpUrl, Kind, Node, Value};
+use ::config::{Entry, FromNode, HttpUrl, Kind, Node, Table, Value};
 
 use super::Wrong;
-use crate::config::log::SEVERITIES;
-use crate::config::table;
+use crate::config::SEVERITIES;
 
 /// Not settings: host and port become one address when both are known.
 pub(super) const HOST: &str = "host";
@@ -83,21 +82,21 @@ impl Key {
     }
 
     /// The value as the setting wants it.
-    pub(super) fn read(&self, node: Node) -> Result<Node, Wrong> {
+    pub(super) fn read(&self, node: Node, table: &Table) -> Result<Node, Wrong> {
         match self.form {
             Form::Url => checked::<HttpUrl>(node, Kind::Url),
             Form::Host => host(node),
             Form::Port => checked::<u64>(number(node), Form::PORT),
-            Form::Whole => checked::<u64>(number(node), self.kind()),
+            Form::Whole => checked::<u64>(number(node), self.kind(table)),
             Form::Seconds => seconds(&number(node)),
-            Form::Word => word(node, self.kind()),
+            Form::Word => word(node, self.kind(table)),
             Form::Severity => severity(number(node)),
-            Form::Mapping => mapping(node, self.kind()),
+            Form::Mapping => mapping(node, self.kind(table)),
         }
     }
 
-    fn kind(&self) -> Kind {
-        table().find(self.setting).expect("every key with a form of its own stands for a setting").kind
+    fn kind(&self, table: &Table) -> Kind {
+        table.find(self.setting).expect("every key with a form of its own stands for a setting").kind
     }
 }
 
@@ -171,7 +170,7 @@ fn mapping(mut node: Node, kind: Kind) -> Result<Node, Wrong> {
         let numbers = std::mem::take(entries).into_iter();
         *entries = numbers.map(|entry| Entry { node: number(entry.node), ..entry }).collect();
     }
-    match crate::config::serverless::mapping(&node) {
+    match crate::products::serverless::settings::mapping(&node) {
         Ok(_) => Ok(node),
         Err(wrong) => Err(Wrong::expected(wrong, kind)),
     }

@@ -10,7 +10,7 @@ use ::config::{
 use workflows::serverless::{ResizeMode, ServerlessSettings, SrAuth};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Serverless {
+pub(crate) struct Settings {
     pub(crate) enabled: bool,
     /// Nothing where OpenNebula is not configured; a sandbox may stand in for it then.
     pub(crate) oned: Option<HttpUrl>,
@@ -43,7 +43,7 @@ pub(crate) enum OrphanPolicy {
     Clean,
 }
 
-impl Section for Serverless {
+impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("serverless.enabled", Is("true"), Kind::Switch,
@@ -110,9 +110,9 @@ impl Section for Serverless {
             "How old something must be to count as lost."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Serverless {
+    fn read(settings: &mut Reader<'_>) -> Settings {
         let (oned, oneflow) = addresses(settings);
-        Serverless {
+        Settings {
             enabled: settings.get("serverless.enabled"),
             oned,
             oneflow,

@@ -8,7 +8,7 @@ use drivers::provisioner::Dialect;
 
 /// Everything about runtimes.
 #[derive(Debug, Clone)]
-pub(crate) struct Runtimes {
+pub(crate) struct Settings {
     pub(crate) provisioner: Provisioner,
     pub(crate) director: Director,
     pub(crate) kubernetes_timeout: Period,
@@ -79,7 +79,7 @@ pub(crate) struct Osb {
     pub(crate) compat_keb: bool,
 }
 
-impl Section for Runtimes {
+impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("drivers.provisioner.url", Nothing, Kind::Url,
@@ -167,8 +167,8 @@ impl Section for Runtimes {
              specification."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Runtimes {
-        Runtimes {
+    fn read(settings: &mut Reader<'_>) -> Settings {
+        Settings {
             provisioner: provisioner(settings),
             director: director(settings),
             kubernetes_timeout: settings.get("drivers.kubernetes.timeout"),

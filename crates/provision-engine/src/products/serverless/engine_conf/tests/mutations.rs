@@ -5,7 +5,7 @@ use std::fmt::Write;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::{SHIPPED, load};
+use super::{SHIPPED, as_engine_conf, load};
 
 /// What a hand, an editor or a script can leave in a file.
 #[rustfmt::skip]
@@ -27,7 +27,7 @@ fn a_damaged_file_gives_a_configuration_or_a_message() {
         match load(&bytes) {
             Ok((config, _)) => {
                 understood += 1;
-                let shown = config.as_engine_conf("http://a", "http://b");
+                let shown = as_engine_conf(&config, "http://a", "http://b");
                 assert!(shown["port"].is_u64() && shown["capacity"]["cpu"]["default"].as_u64() > Some(0));
                 assert!((0..=3).contains(&shown["log"]["level"].as_u64().unwrap()));
             }

@@ -1,4 +1,4 @@
-//! Launches and the door in front of them, put together from the configuration.
+//! Launches and the API in front of them, put together from the configuration.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,26 +13,28 @@ use drivers::kafka::{KafkaOptions, Sasl, Security};
 use drivers::rbac::{Permission, Rbac};
 use drivers::sources::SourcesApi;
 use drivers::webhook::Webhook;
-use engine::secret::{ExposeSecret, SecretString, SharedRing};
-use engine::store::Store;
+use engine::secret::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use workflows::launch::accounts::{AccountBook, DefaultSource};
 use workflows::launch::builder_identity::ServiceIdentities;
 use workflows::launch::{LaunchSettings, Launches};
 use workflows::notice::{Kafka, Notices};
 
-use super::small_file::secret;
-use crate::config::{self, Config};
+use super::Settings;
+use super::settings::{Aws, Kafka as KafkaSettings};
+use crate::compose::secret;
+use crate::config::Config;
+use crate::product::Platform;
 
 /// The sandbox is on this machine and answers at once.
 const SANDBOX_LIMIT: Duration = Duration::from_secs(5);
 
 /// What launches need, and where word about images comes from.
 #[derive(Clone)]
-pub struct Cloud {
+pub(crate) struct Cloud {
     pub(crate) launches: Arc<Launches>,
     pub(crate) notices: Arc<Notices>,
-    pub events: Option<Events>,
+    pub(crate) events: Option<Events>,
     rbac: Option<Rbac>,
     sources: Option<SourcesApi>,
     callback_secret: Option<SecretString>,
@@ -43,20 +45,15 @@ pub struct Cloud {
 
 /// Where messages about images are read.
 #[derive(Debug, Clone)]
-pub struct Events {
+pub(crate) struct Events {
     pub(crate) kafka: KafkaOptions,
     pub(crate) topic: String,
 }
 
 impl Cloud {
     /// `sandbox` stands in for what has no address.
-    pub(super) async fn open(
-        config: &Config,
-        sandbox: Option<&str>,
-        store: &Arc<dyn Store>,
-        ring: &SharedRing,
-    ) -> Result<Cloud> {
-        let given = &config.launch;
+    pub(super) async fn connect(given: &Settings, platform: &Platform<'_>) -> Result<Cloud> {
+        let Platform { config, sandbox, store, ring } = *platform;
         let timeout = given.call_timeout.get();
         let sources = given.sources.as_ref().map(|url| SourcesApi::new(url.as_str(), timeout));
         let sources = sources.transpose().context("cannot use the Sources API")?;
@@ -71,7 +68,7 @@ impl Cloud {
         let retry_first = config.engine.retry.first.get();
         let settings = LaunchSettings { retry_first, ..given.made.clone() };
         let mut launches = Launches::new(book, Arc::clone(store), settings);
-        if let Some(options) = aws(config, stands_in)? {
+        if let Some(options) = aws(given, stands_in)? {
             launches = launches.with_provider(Arc::new(aws::Aws::new(&options).context("cannot use AWS")?));
         }
         let builder = given.image_builder.as_ref().map(|url| url.as_str().to_owned());
@@ -82,7 +79,7 @@ impl Cloud {
             Some(_) => given.identities.clone().or(ServiceIdentities::of_sandbox(&given.organisation)),
             None => given.identities.clone(),
         };
-        let kafka = kafka(config, sandbox).await?;
+        let kafka = kafka(given, config, sandbox).await?;
         let events = kafka.clone().map(|kafka| Events { kafka, topic: given.kafka.image_topic.clone() });
         let callback_secret = match &given.callback_secret {
             Some(path) => Some(secret(path)?),
@@ -90,7 +87,7 @@ impl Cloud {
         };
         Ok(Cloud {
             launches: Arc::new(launches),
-            notices: Arc::new(notices(config, sandbox, kafka.as_ref())?),
+            notices: Arc::new(notices(given, sandbox, kafka.as_ref())?),
             events,
             rbac,
             sources,
@@ -101,7 +98,7 @@ impl Cloud {
     }
 
     pub(super) fn door(&self, config: &Config) -> Result<Option<LaunchDoor>> {
-        let given = &config.launch;
+        let given = config.section::<Settings>();
         if !given.enabled || !self.has_cloud {
             return Ok(None);
         }
@@ -142,7 +139,7 @@ impl Cloud {
     }
 
     /// Tells the sandbox's Image Builder where this engine listens, so that it can say when images are ready.
-    pub async fn introduce(&self, own_url: &str) -> Result<()> {
+    pub(super) async fn introduce(&self, own_url: &str) -> Result<()> {
         let (Some(sandbox), Some(secret)) = (&self.sandbox, &self.callback_secret) else { return Ok(()) };
         let client = drivers::http_client().timeout(SANDBOX_LIMIT).build()?;
         let callback = json!({
@@ -167,9 +164,9 @@ fn is_environment(text: &str) -> bool {
 }
 
 /// AWS as it is configured, or the sandbox's, or none.
-fn aws(config: &Config, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
-    let timeout = config.launch.call_timeout.get();
-    let config::Aws { enabled, ec2, sts, region, access_key_id, secret_access_key } = &config.launch.aws;
+fn aws(given: &Settings, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
+    let timeout = given.call_timeout.get();
+    let Aws { enabled, ec2, sts, region, access_key_id, secret_access_key } = &given.aws;
     if !enabled {
         return Ok(sandbox.map(|url| aws::Options { timeout, ..aws::Options::beside(url) }));
     }
@@ -186,10 +183,10 @@ fn aws(config: &Config, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
 }
 
 /// The brokers that are configured, or those of the sandbox.
-async fn kafka(config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOptions>> {
-    let config::Kafka { brokers, group, .. } = &config.launch.kafka;
+async fn kafka(given: &Settings, config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOptions>> {
+    let KafkaSettings { brokers, group, .. } = &given.kafka;
     let (brokers, security) = match (brokers, sandbox) {
-        (Some(brokers), _) => (brokers.clone(), kafka_security(config)?),
+        (Some(brokers), _) => (brokers.clone(), kafka_security(given, config)?),
         (None, Some(url)) => {
             let brokers = brokers_of(url).await.context("cannot ask the sandbox for its brokers")?;
             (brokers, Security::default())
@@ -199,8 +196,8 @@ async fn kafka(config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOpt
     Ok(Some(KafkaOptions { brokers, group: group.clone(), security }))
 }
 
-fn kafka_security(config: &Config) -> Result<Security> {
-    let config::Kafka { security_protocol, sasl_mechanism, username, password, .. } = &config.launch.kafka;
+fn kafka_security(given: &Settings, config: &Config) -> Result<Security> {
+    let KafkaSettings { security_protocol, sasl_mechanism, username, password, .. } = &given.kafka;
     let sasl = match (security_protocol.starts_with("sasl"), username, password) {
         (false, ..) => None,
         (true, Some(username), Some(password)) => Some(Sasl {
@@ -224,8 +221,7 @@ async fn brokers_of(sandbox: &str) -> Result<String> {
 }
 
 /// Who is told how launches ended.
-fn notices(config: &Config, sandbox: Option<&str>, kafka: Option<&KafkaOptions>) -> Result<Notices> {
-    let given = &config.launch;
+fn notices(given: &Settings, sandbox: Option<&str>, kafka: Option<&KafkaOptions>) -> Result<Notices> {
     let notices = match (&given.webhook, sandbox) {
         (Some(url), _) => {
             let secret = given.webhook_secret.as_deref().map(secret).transpose()?;

@@ -14,14 +14,14 @@ use tracing::{info, warn};
 use workflows::serverless::orphans::{Cleaned, Orphan};
 use workflows::serverless::sweep::Sweep;
 
-use crate::compose::Nebula;
-use crate::config::{OrphanPolicy, Orphans};
+use super::compose::Nebula;
+use super::settings::{OrphanPolicy, Orphans};
 
 /// A line with a name and a password.
 const ONE_AUTH_BYTES_MAX: u64 = 4096;
 
 /// Returns when the process stops, and at once where nobody wants to know.
-pub(crate) async fn keep_looking(
+pub(super) async fn keep_looking(
     engine: Engine,
     nebula: Nebula,
     orphans: Orphans,

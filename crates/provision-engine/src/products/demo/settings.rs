@@ -4,12 +4,12 @@ use ::config::Preset::{Is, Nothing};
 use ::config::{HOUR, HttpUrl, Kind, Period, Reader, Section, Setting, set};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Greeter {
+pub(crate) struct Settings {
     pub(crate) url: Option<HttpUrl>,
     pub(crate) timeout: Period,
 }
 
-impl Section for Greeter {
+impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("drivers.greeter.url", Nothing, Kind::Url,
@@ -18,7 +18,10 @@ impl Section for Greeter {
             "How long one call to the greeter may take."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Greeter {
-        Greeter { url: settings.get("drivers.greeter.url"), timeout: settings.get("drivers.greeter.timeout") }
+    fn read(settings: &mut Reader<'_>) -> Settings {
+        Settings {
+            url: settings.get("drivers.greeter.url"),
+            timeout: settings.get("drivers.greeter.timeout"),
+        }
     }
 }

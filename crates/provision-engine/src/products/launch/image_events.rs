@@ -12,7 +12,7 @@ use workflows::launch::hints::{self, Heard, HintError};
 use workflows::launch::outbox;
 use workflows::source_check;
 
-use crate::compose::Events;
+use super::compose::Events;
 
 /// A notice leaves this long after the end of its launch at the latest.
 const OUTBOX_PAUSE: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const IDENTITY: &str = "x-rh-identity";
 
 /// Reads messages about images until the process stops.
-pub async fn keep_listening(engine: Engine, events: Events, closing: CancellationToken) {
+pub(super) async fn keep_listening(engine: Engine, events: Events, closing: CancellationToken) {
     let opened = Consumer::new(&events.kafka, &events.topic)
         .and_then(|consumer| Ok((consumer, Producer::new(&events.kafka)?)));
     let (consumer, graveyard) = match opened {
@@ -79,7 +79,7 @@ async fn tell(engine: &Engine, launches: &mut Backoff, sources: &mut Backoff) ->
 }
 
 /// Hands on what launches and looks at sources left for others until the process stops.
-pub async fn keep_telling(engine: Engine, closing: CancellationToken) {
+pub(super) async fn keep_telling(engine: Engine, closing: CancellationToken) {
     let (mut launches, mut sources) = (Backoff::default(), Backoff::default());
     loop {
         let pause = match tell(&engine, &mut launches, &mut sources).await {

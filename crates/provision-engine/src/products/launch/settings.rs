@@ -12,10 +12,10 @@ use workflows::launch::builder_identity::{ANY, ServiceIdentities};
 use workflows::launch::identity::{ORG_CHARS_MAX, ServiceIdentity};
 use workflows::launch::profile::{Profile, ProfileName};
 
-use super::identity::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
+use crate::config::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Launch {
+pub(crate) struct Settings {
     pub(crate) enabled: bool,
     pub(crate) organisation: String,
     pub(crate) header_permissions: Vec<String>,
@@ -101,7 +101,7 @@ const IDENTITIES: Kind = Kind::Map(
 );
 const ENTITLEMENTS_MAX: usize = 100;
 
-impl Section for Launch {
+impl Section for Settings {
     #[rustfmt::skip]
     const SETTINGS: &'static [Setting] = &[
         set("launch.enabled", Is("true"), Kind::Switch,
@@ -214,8 +214,8 @@ impl Section for Launch {
              makes them."),
     ];
 
-    fn read(settings: &mut Reader<'_>) -> Launch {
-        Launch {
+    fn read(settings: &mut Reader<'_>) -> Settings {
+        Settings {
             enabled: settings.get("launch.enabled"),
             organisation: settings.get("launch.organisation"),
             header_permissions: settings.items("launch.header_permissions"),

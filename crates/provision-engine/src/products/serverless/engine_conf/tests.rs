@@ -8,13 +8,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use workflows::serverless::ResizeMode;
 
+use super::as_engine_conf;
 use super::keys::{self, KEYS};
 use crate::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};
+use crate::products::serverless::settings::Settings;
 use ::config::Surroundings;
 use ::config::file::Files;
 
 /// The file that is installed.
-const SHIPPED: &str = include_str!("../../../../../packaging/engine.conf");
+const SHIPPED: &str = include_str!("../../../../../../packaging/engine.conf");
 
 type Loaded = Result<(Config, Vec<Warning>), ConfigError>;
 
@@ -27,8 +29,8 @@ fn under(yaml: &str, conf: &[u8], environment: &[(&str, &str)]) -> Loaded {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let around = Surroundings { environment: environment.iter().map(owned).collect(), is_root: true };
     let own = (!yaml.is_empty()).then(|| (PathBuf::from("config.yaml"), yaml.as_bytes().to_vec()));
-    let engine_conf = Some((PathBuf::from("engine.conf"), conf.to_vec()));
-    Config::parse(&Files { own, engine_conf }, &around, &[])
+    let base = Some((PathBuf::from("engine.conf"), conf.to_vec()));
+    Config::parse(&crate::app(), &Files { own, base }, &around, &[])
 }
 
 #[track_caller]
@@ -45,7 +47,8 @@ fn refused(conf: &str, message: &str) {
 
 fn shown(config: &Config) -> Value {
     let url = |url: &Option<HttpUrl>| url.as_ref().unwrap().as_str().to_owned();
-    config.as_engine_conf(&url(&config.serverless.oned), &url(&config.serverless.oneflow))
+    let settings = config.section::<Settings>();
+    as_engine_conf(config, &url(&settings.oned), &url(&settings.oneflow))
 }
 
 /// The file itself as JSON, read by another reader, with plain keys.
@@ -98,11 +101,11 @@ fn a_complete_file_of_other_values_is_shown_as_it_is() {
     let config = good(conf);
     assert_eq!(shown(&config), as_json(conf));
     assert_eq!(config.server.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!(config.serverless.made.timeout, Duration::from_secs(45));
-    assert_eq!(config.serverless.made.resize_mode, ResizeMode::Hotplug);
+    assert_eq!(config.section::<Settings>().made.timeout, Duration::from_secs(45));
+    assert_eq!(config.section::<Settings>().made.resize_mode, ResizeMode::Hotplug);
     assert_eq!(config.log.components.severity, LogSeverity::Debug);
     assert_eq!(config.log.components.system, LogSystem::Syslog);
-    let mapping = config.serverless.made.mapping.unwrap();
+    let mapping = config.section::<Settings>().made.mapping.clone().unwrap();
     assert_eq!((mapping["nature"], mapping["nature-s3"], mapping["Function.1"]), (0, 3, 12));
 }
 
@@ -115,7 +118,7 @@ fn plain_keys_quoted_numbers_and_symbols_mean_the_same() {
     let modes = [("ballooning", "BALLOONING"), (":HOTPLUG", "HOTPLUG"), ("'Hotplug'", "HOTPLUG")];
     for (written, expected) in modes {
         let config = good(&format!(":capacity:\n  :memory:\n    :resize_mode: {written}\n"));
-        assert_eq!(config.serverless.made.resize_mode.as_str(), expected);
+        assert_eq!(config.section::<Settings>().made.resize_mode.as_str(), expected);
     }
 }
 
@@ -135,7 +138,7 @@ fn the_older_shape_of_the_capacity_is_understood() {
         [(format!(":capacity:\n{newer}{older}"), 5), (format!(":capacity:\n{older}{newer}"), 5)]
     {
         let (config, warnings) = load(conf.as_bytes()).unwrap();
-        assert_eq!(config.serverless.made.cpu_default, 7);
+        assert_eq!(config.section::<Settings>().made.cpu_default, 7);
         assert_eq!(
             warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
             [format!(
@@ -182,15 +185,15 @@ fn our_own_file_and_the_environment_win_over_it() {
     assert_eq!(origin(&config, "serverless.oned"), "default with engine.conf");
     let (config, _) = under("", conf, &environment).unwrap();
     assert_eq!(config.log.components.directory, Some("/p/var/log/provision-engine".into()));
-    assert_eq!(config.engine_conf.unwrap().path, PathBuf::from("engine.conf"));
+    assert_eq!(config.base_file.unwrap(), PathBuf::from("engine.conf"));
 }
 
 #[test]
 fn without_the_file_nothing_of_it_is_assumed() {
-    let (config, _) = Config::parse(&Files::default(), &Surroundings::default(), &[]).unwrap();
-    assert!(config.engine_conf.is_none() && config.serverless.oned.is_none());
-    assert!(config.serverless.oneflow.is_none() && config.log.components.directory.is_none());
-    let shown = config.as_engine_conf("http://127.0.0.1:9/RPC2", "http://127.0.0.1:10");
+    let (config, _) = Config::parse(&crate::app(), &Files::default(), &Surroundings::default(), &[]).unwrap();
+    assert!(config.base_file.is_none() && config.section::<Settings>().oned.is_none());
+    assert!(config.section::<Settings>().oneflow.is_none() && config.log.components.directory.is_none());
+    let shown = as_engine_conf(&config, "http://127.0.0.1:9/RPC2", "http://127.0.0.1:10");
     assert_eq!(shown["one_xmlrpc"], "http://127.0.0.1:9/RPC2");
     assert!(shown.get("mapping").is_none());
 }
@@ -198,9 +201,9 @@ fn without_the_file_nothing_of_it_is_assumed() {
 #[test]
 fn addresses_can_be_hidden_and_passwords_in_them_always_are() {
     let (config, _) = under("serverless: {show_config: redacted}\n", b":port: 1\n", &[]).unwrap();
-    let shown = config.as_engine_conf("http://a", "http://b");
+    let shown = as_engine_conf(&config, "http://a", "http://b");
     assert_eq!((&shown["one_xmlrpc"], &shown["oneflow_server"]), (&json!("***"), &json!("***")));
-    let shown = good("").as_engine_conf("http://ann:s3cret@a/RPC2", "http://b");
+    let shown = as_engine_conf(&good(""), "http://ann:s3cret@a/RPC2", "http://b");
     assert_eq!(shown["one_xmlrpc"], "http://ann:***@a/RPC2");
 }
 
@@ -257,7 +260,7 @@ fn unknown_keys_are_warnings_with_a_hint() {
 
 #[test]
 fn the_guide_has_every_key_and_the_setting_it_stands_for() {
-    let guide = include_str!("../../../../../docs/guide/install.md");
+    let guide = include_str!("../../../../../../docs/guide/install.md");
     for key in KEYS {
         let setting =
             if [keys::HOST, keys::PORT].contains(&key.setting) { "server.listen" } else { key.setting };
@@ -272,7 +275,8 @@ fn one_half_of_opennebula_alone_is_refused() {
     let (config, _) = under("serverless: {oned: 'http://a'}", b"", &[]).unwrap();
     assert_eq!(shown(&config)["oneflow_server"], "http://localhost:2474");
     let own = Some((PathBuf::from("config.yaml"), b"serverless: {oned: 'http://a'}".to_vec()));
-    let error = Config::parse(&Files { own, engine_conf: None }, &Surroundings::default(), &[]).unwrap_err();
+    let error =
+        Config::parse(&crate::app(), &Files { own, base: None }, &Surroundings::default(), &[]).unwrap_err();
     assert_eq!(error.to_string(), "config.yaml:1:20: serverless.oned: needs serverless.oneflow beside it");
     let error = under("serverless: {orphans: {policy: clean}}", b"", &[]).unwrap_err().to_string();
     assert!(error.contains("serverless.orphans.policy: needs serverless.orphans.one_auth"), "{error}");

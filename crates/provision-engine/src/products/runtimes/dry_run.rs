@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use engine::secret::Sealer;
-use engine::store::{MemoryStore, Portrait};
+use engine::store::{MemoryStore, Portrait, Store};
 use engine::{Rehearsal, Resource, WallClock};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use workflows::Drivers;
 use workflows::runtime::catalog::{Plan, Purpose};
 use workflows::runtime::{Instance, Parameters, provision, seal_json};
 
-use super::{no_drivers, runtimes};
-use crate::config::Config;
+use super::Settings;
+use super::compose::configured;
+use crate::products::no_drivers;
 
 /// What a platform would ask for. A body of the broker's API can be given as it is.
 #[derive(Debug, Deserialize)]
@@ -34,9 +34,11 @@ fn example_id() -> String {
 }
 
 /// The request that `create_runtime` would send.
-pub(crate) async fn rehearse(config: &Config, asked: Value) -> Result<Value> {
+pub(super) async fn dry_run(settings: &Settings, asked: Value) -> Result<Value> {
     let asked: Asked = engine::parse(asked).map_err(|error| anyhow!("--params: {error}"))?;
-    let drivers = drivers(config)?;
+    // What the request is made of comes from the configuration; what would be called does not exist.
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let drivers = configured(settings, &store, no_drivers())?;
     let catalog = &drivers.runtimes.catalog;
     let Some(plan) = catalog.plan(&asked.plan).or_else(|| catalog.plan_named(&asked.plan)) else {
         let known: Vec<&str> = catalog.plans.iter().map(|plan| plan.name.as_str()).collect();
@@ -80,16 +82,4 @@ fn record(
 
 fn text(map: &Map<String, Value>, key: &str) -> Option<String> {
     map.get(key).and_then(Value::as_str).map(str::to_owned)
-}
-
-/// What the request is made of comes from the configuration; what would be called does not exist.
-fn drivers(config: &Config) -> Result<Drivers> {
-    let clusters = runtimes::clusters(config.drivers.kubernetes_timeout.get());
-    let drivers = Drivers {
-        runtimes: Arc::new(runtimes::runtimes(config)?),
-        accounts: runtimes::accounts(config, Arc::new(MemoryStore::new()))?,
-        override_sources: runtimes::override_sources(config, &clusters)?,
-        ..no_drivers()
-    };
-    runtimes::with_external_steps(config, drivers)
 }

@@ -1,0 +1,116 @@
+//! Runtimes: clusters that platforms ask for through the Open Service Broker API.
+
+mod compose;
+mod dry_run;
+mod no_provisioner;
+mod settings;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use async_trait::async_trait;
+use doors::Doors;
+use engine::secret::ExposeSecret;
+use engine::{EngineBuilder, Role};
+use workflows::Drivers;
+use workflows::runtime::{PROVISION, bind, deprovision, provision, unbind, update};
+
+use super::no_drivers;
+use crate::compose::Systems;
+use crate::config::Config;
+use crate::paths::replace_file;
+use crate::product::{Background, DryRun, Platform, Product, Start, Welcome};
+
+pub(crate) use no_provisioner::NoProvisioner;
+pub(crate) use settings::Settings;
+
+pub(crate) struct Runtimes {
+    drivers: Drivers,
+}
+
+fn register(engine: EngineBuilder, drivers: &Drivers) -> EngineBuilder {
+    engine
+        .workflow(provision::plan(drivers))
+        .workflow(update::plan(drivers))
+        .workflow(deprovision::plan(drivers))
+        .workflow(bind::plan(drivers))
+        .workflow(unbind::plan(drivers))
+}
+
+#[async_trait]
+impl Product for Runtimes {
+    type Settings = Settings;
+
+    fn removed_settings() -> &'static [&'static str] {
+        &["runtime.hello_world"]
+    }
+
+    async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<Runtimes> {
+        let base = Drivers {
+            provisioner: compose::provisioner(&settings.provisioner, platform.sandbox)?,
+            director: compose::director(settings, platform.sandbox)?,
+            ..no_drivers()
+        };
+        Ok(Runtimes { drivers: compose::configured(settings, platform.store, base)? })
+    }
+
+    fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
+        register(engine, &no_drivers())
+    }
+
+    fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {
+        register(engine, &self.drivers)
+    }
+
+    fn dry_run() -> Option<DryRun> {
+        Some(DryRun {
+            workflow: PROVISION,
+            run: |config, params| Box::pin(dry_run::dry_run(config.section::<Settings>(), params)),
+        })
+    }
+
+    fn api(&self, config: &Config, doors: &mut Doors) -> Result<()> {
+        let operation_deadline = config.engine.operation_deadline.get();
+        doors.settings.osb = compose::osb(&config.section::<Settings>().osb, operation_deadline);
+        doors.catalog = Some(Arc::clone(&self.drivers.runtimes.catalog));
+        Ok(())
+    }
+
+    fn systems(&self, systems: &mut Systems<'_>) {
+        let own = systems.config.section::<Settings>().provisioner.url.as_ref();
+        systems.web("Provisioner", systems.url(own, "/provisioner/graphql"));
+    }
+
+    /// Writes credentials for a platform into a data directory that is new, or where no platform could get in
+    /// otherwise. An owner who has removed the file does not get it back.
+    async fn prepare(&self, start: &Start<'_>) -> Result<()> {
+        let path = start.dir.broker_credentials();
+        let tokens = start.access.tokens().await.context("cannot list tokens")?;
+        let has_one = tokens.iter().any(|row| row.role == Role::Broker);
+        if path.exists() || (has_one && !start.is_new) {
+            return Ok(());
+        }
+        let made = start.issue("broker", Role::Broker, 1).await;
+        let (name, token) = made.context("cannot make credentials for the broker")?;
+        let line = format!("{name}:{}\n", token.expose_secret());
+        replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn background(&self, background: &Background<'_>) {
+        let every = background.config.section::<Settings>().runtime.expiry_check.get();
+        background.spawn(|engine, closing| doors::keep_sweeping(engine, every, closing));
+    }
+
+    fn welcome(&self, welcome: &mut Welcome<'_>) {
+        let is_named = welcome.config.external_systems().any(|path| path.starts_with("drivers."));
+        if welcome.has_sandbox || is_named {
+            let credentials = welcome.dir.broker_credentials();
+            let text = format!("{}/v2, user and password in {}", welcome.url, credentials.display());
+            welcome.fact("broker", &text);
+            welcome.command(
+                1,
+                "instances create --plan azure --param name=first --param region=westeurope --wait",
+            );
+        }
+    }
+}
