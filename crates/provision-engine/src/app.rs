@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use ::config::file::{self, BaseFile, Files};
@@ -12,7 +13,11 @@ use engine::store::{MemoryStore, Store};
 use engine::{Engine, EngineBuilder, WallClock};
 use futures_util::future::BoxFuture;
 
+use crate::cli::Cli;
+use crate::cmd::{self, server};
+use crate::commands::Commands;
 use crate::config::{Config, platform_table};
+use crate::exit::Exit;
 use crate::product::{DryRun, Platform, Product};
 
 /// What the program knows of a product before it is opened.
@@ -25,6 +30,7 @@ struct Plugin {
     open: for<'a> fn(&'a Platform<'a>) -> BoxFuture<'a, Result<Arc<dyn Product>>>,
     unconnected_workflows: fn(EngineBuilder) -> EngineBuilder,
     dry_run: Option<DryRun>,
+    commands: fn(&mut Commands),
 }
 
 /// A section of a product in the configuration.
@@ -44,12 +50,20 @@ fn open<'a, P: Product>(platform: &'a Platform<'a>) -> BoxFuture<'a, Result<Arc<
 /// The products of a program. Their order is that of their settings, workflows and commands.
 #[derive(Debug, Clone, Default)]
 pub struct App {
+    pub(crate) name: &'static str,
+    own_commands: Option<fn(&mut Commands)>,
     products: Vec<Plugin>,
 }
 
 impl App {
-    pub fn new() -> App {
-        App::default()
+    pub fn new(name: &'static str) -> App {
+        App { name, ..App::default() }
+    }
+
+    /// Commands of the program itself, before all others.
+    #[must_use]
+    pub fn commands_first(self, commands: fn(&mut Commands)) -> App {
+        App { own_commands: Some(commands), ..self }
     }
 
     #[must_use]
@@ -65,8 +79,35 @@ impl App {
             open: open::<P>,
             unconnected_workflows: P::unconnected_workflows,
             dry_run: P::dry_run(),
+            commands: P::commands,
         });
         self
+    }
+
+    /// Does what the command line of this process says.
+    pub fn run(self) -> ExitCode {
+        if let Some(words) = server::words(std::env::args_os()) {
+            return answer(server::run(&self, &words));
+        }
+        match Cli::parse(&self, std::env::args_os()) {
+            Ok(cli) => answer(cli.run()),
+            Err(usage) => {
+                // Help goes to stdout and is no error; anything else is, and 2 is taken by checks.
+                let exit = if usage.use_stderr() { Exit::ERROR } else { Exit::GOOD };
+                let _ = usage.print();
+                exit.into()
+            }
+        }
+    }
+
+    pub(crate) fn commands(&self) -> Commands {
+        let mut commands = Commands::default();
+        let products = self.products.iter().map(|product| product.commands);
+        let (first, last): (fn(&mut Commands), fn(&mut Commands)) = (cmd::first, cmd::last);
+        for add in self.own_commands.into_iter().chain([first]).chain(products).chain([last]) {
+            add(&mut commands);
+        }
+        commands
     }
 
     /// All settings of this program.
@@ -142,5 +183,12 @@ impl App {
 
     pub(crate) fn dry_runs(&self) -> impl Iterator<Item = &DryRun> {
         self.products.iter().filter_map(|product| product.dry_run.as_ref())
+    }
+}
+
+fn answer(ran: Result<Exit>) -> ExitCode {
+    match ran {
+        Ok(exit) => exit.into(),
+        Err(error) => cmd::report(&error).into(),
     }
 }

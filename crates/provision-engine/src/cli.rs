@@ -3,15 +3,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::app::App;
-use crate::cmd::{
-    background, catalog, check, completions, config, demo, explain, images, instance_types, instances,
-    inventory, keys, launch, launches, man, migrate, operations,
-};
-use crate::cmd::{plan, pubkeys, sandbox, serve, serverless, sources, tokens, users};
+use crate::commands::Commands;
 use crate::config::{Config, ConfigError, Problem, Warning};
+use crate::exit::Exit;
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -34,18 +31,43 @@ Data goes to stdout, everything else to stderr.";
 
 /// Provisions anything, durably: no operation is lost, and nothing is done twice.
 #[derive(Debug, Parser)]
-#[command(name = "provision-engine", version, after_help = EXAMPLES, arg_required_else_help = true)]
-pub(crate) struct Cli {
+#[command(version, after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
+struct Root {
     #[command(flatten)]
+    global: Global,
+}
+
+/// A command line that was understood.
+pub(crate) struct Cli {
     pub(crate) global: Global,
-    #[command(subcommand)]
-    pub(crate) command: Command,
+    commands: Commands,
+    matches: ArgMatches,
+}
+
+impl Cli {
+    /// The grammar of a program's command line.
+    pub(crate) fn command(app: &App) -> Command {
+        app.commands().below(Root::command().name(app.name))
+    }
+
+    pub(crate) fn parse(
+        app: &App,
+        words: impl IntoIterator<Item: Into<OsString> + Clone>,
+    ) -> Result<Cli, clap::Error> {
+        let matches = Cli::command(app).try_get_matches_from(words)?;
+        let global = Global { app: app.clone(), ..Global::from_arg_matches(&matches)? };
+        Ok(Cli { global, commands: app.commands(), matches })
+    }
+
+    pub(crate) fn run(&self) -> anyhow::Result<Exit> {
+        self.commands.run(&self.global, &self.matches)
+    }
 }
 
 /// Flags that every command knows.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
-pub(crate) struct Global {
+pub struct Global {
     /// The configuration file; `config reference` says where it is looked for
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -85,41 +107,8 @@ pub(crate) struct Global {
     pub(crate) token: Option<String>,
 
     /// The program whose command line this is.
-    #[arg(skip = crate::app())]
+    #[arg(skip)]
     pub(crate) app: App,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Demo(demo::DemoArgs),
-    Serve(serve::ServeArgs),
-    Start(background::StartArgs),
-    Stop(background::StopArgs),
-    Restart(background::RestartArgs),
-    Status(background::StatusArgs),
-    Sandbox(sandbox::SandboxArgs),
-    Operations(operations::OperationsArgs),
-    Explain(explain::ExplainArgs),
-    Catalog(catalog::CatalogArgs),
-    Instances(instances::InstancesArgs),
-    Serverless(serverless::ServerlessArgs),
-    Launch(Box<launch::LaunchArgs>),
-    Launches(launches::LaunchesArgs),
-    Images(images::ImagesArgs),
-    Inventory(inventory::InventoryArgs),
-    Pubkeys(pubkeys::PubkeysArgs),
-    Sources(sources::SourcesArgs),
-    InstanceTypes(instance_types::InstanceTypesArgs),
-    Plan(plan::PlanArgs),
-    Steps(plan::StepsArgs),
-    Keys(keys::KeysArgs),
-    Tokens(tokens::TokensArgs),
-    Users(users::UsersArgs),
-    Migrate(migrate::MigrateArgs),
-    Config(config::ConfigArgs),
-    Check(check::CheckArgs),
-    Completions(completions::CompletionsArgs),
-    Man(man::ManArgs),
 }
 
 /// A setting and the text that a flag gives it.
@@ -178,18 +167,16 @@ impl Global {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_makes_sense() {
-        Cli::command().debug_assert();
+        Cli::command(&crate::app()).debug_assert();
     }
 
     #[test]
     fn every_command_and_every_argument_has_help() {
-        check(&Cli::command(), "provision-engine");
+        check(&Cli::command(&crate::app()), "provision-engine");
     }
 
     fn check(command: &clap::Command, path: &str) {
@@ -204,7 +191,7 @@ mod tests {
 
     #[test]
     fn an_empty_output_variable_counts_as_not_set() {
-        let cli = Cli::try_parse_from(["provision-engine", "steps", "-o", ""]).unwrap();
+        let cli = Cli::parse(&crate::app(), ["provision-engine", "steps", "-o", ""]).unwrap();
         assert_eq!(cli.global.output, Format::Table);
     }
 }

@@ -30,53 +30,38 @@ pub(crate) mod tokens;
 pub(crate) mod users;
 mod wait;
 
-use anyhow::{Context, Result};
 use api::client::CallError;
 
-use crate::cli::{Cli, Command};
 use crate::client;
+use crate::commands::Commands;
 use crate::config::{ConfigError, Warning};
 use crate::exit::{Exit, TimedOut};
 use crate::output::{NobodyReads, note};
 
-pub(crate) fn run(cli: &Cli) -> Result<Exit> {
-    let global = &cli.global;
-    match &cli.command {
-        Command::Demo(args) => in_runtime(demo::run(global, args)),
-        Command::Serve(args) => in_runtime(serve::run(global, args)),
-        Command::Start(args) => background::start(global, args),
-        Command::Stop(args) => background::stop(global, args),
-        Command::Restart(args) => background::restart(global, args),
-        Command::Status(_) => background::status(global),
-        Command::Sandbox(args) => in_runtime(sandbox::run(global, args)),
-        Command::Operations(args) => in_runtime(operations::run(global, args)),
-        Command::Explain(args) => in_runtime(explain::run(global, args)),
-        Command::Catalog(args) => in_runtime(catalog::run(global, args)),
-        Command::Instances(args) => in_runtime(instances::run(global, args)),
-        Command::Serverless(args) => in_runtime(serverless::run(global, args)),
-        Command::Launch(args) => in_runtime(launch::run(global, args)),
-        Command::Launches(args) => in_runtime(launches::run(global, args)),
-        Command::Images(args) => in_runtime(images::run(global, args)),
-        Command::Inventory(args) => in_runtime(inventory::run(global, args)),
-        Command::Pubkeys(args) => in_runtime(pubkeys::run(global, args)),
-        Command::Sources(args) => in_runtime(sources::run(global, args)),
-        Command::InstanceTypes(args) => in_runtime(instance_types::run(global, args)),
-        Command::Plan(args) => in_runtime(plan::one(global, args)),
-        Command::Steps(_) => plan::all(global),
-        Command::Keys(args) => in_runtime(keys::run(global, args)),
-        Command::Tokens(args) => in_runtime(tokens::run(global, args)),
-        Command::Users(args) => in_runtime(users::run(global, args)),
-        Command::Migrate(_) => in_runtime(migrate::run(global)),
-        Command::Config(args) => config::run(global, args),
-        Command::Check(args) => in_runtime(check::run(global, args)),
-        Command::Completions(args) => completions::run(args),
-        Command::Man(args) => man::run(args),
-    }
+/// The commands before those of products: the server, and what all operations have in common.
+pub(crate) fn first(commands: &mut Commands) {
+    commands.add_async("serve", serve::run);
+    commands.add("start", background::start);
+    commands.add("stop", background::stop);
+    commands.add("restart", background::restart);
+    commands.add("status", background::status);
+    commands.add_async("sandbox", sandbox::run);
+    commands.add_async("operations", operations::run);
+    commands.add_async("explain", explain::run);
 }
 
-fn in_runtime(command: impl Future<Output = Result<Exit>>) -> Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.context("cannot start the runtime")?.block_on(command)
+/// The commands behind those of products.
+pub(crate) fn last(commands: &mut Commands) {
+    commands.add_async("plan", plan::one);
+    commands.add("steps", plan::all);
+    commands.add_async("keys", keys::run);
+    commands.add_async("tokens", tokens::run);
+    commands.add_async("users", users::run);
+    commands.add_async("migrate", migrate::run);
+    commands.add("config", config::run);
+    commands.add_async("check", check::run);
+    commands.add("completions", completions::run);
+    commands.add("man", man::run);
 }
 
 /// Tells people what went wrong, and the shell what kind of thing it was.

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// What the shell gets to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Exit(pub(crate) u8);
+pub struct Exit(pub(crate) u8);
 
 impl Exit {
     pub(crate) const GOOD: Exit = Exit(0);

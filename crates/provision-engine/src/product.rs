@@ -16,6 +16,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
 use crate::paths::DataDir;
@@ -65,6 +66,13 @@ pub trait Product: Send + Sync + 'static {
         Self: Sized,
     {
         None
+    }
+
+    /// Commands of the program, which are clients of its API.
+    fn commands(_commands: &mut Commands)
+    where
+        Self: Sized,
+    {
     }
 
     /// Its endpoints.

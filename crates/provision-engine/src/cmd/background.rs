@@ -139,7 +139,7 @@ impl From<&Status> for Shown {
     }
 }
 
-pub(crate) fn status(global: &Global) -> Result<Exit> {
+pub(crate) fn status(global: &Global, _: &StatusArgs) -> Result<Exit> {
     let status = control(&global.load(&[])?.0)?.status()?;
     match global.output {
         Format::Table | Format::Wide => output::data(&status.to_string())?,

@@ -1,10 +1,10 @@
 //! `completions`: what a shell needs to complete our commands.
 
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Global};
 use crate::exit::Exit;
 use crate::output;
 
@@ -23,9 +23,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<Exit> {
+pub(crate) fn run(global: &Global, args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "provision-engine", &mut script);
+    clap_complete::generate(args.shell, &mut Cli::command(&global.app), global.app.name, &mut script);
     output::data(&String::from_utf8(script)?)?;
     Ok(Exit::GOOD)
 }

@@ -24,6 +24,7 @@ use uuid::Uuid;
 use crate::app::App;
 use crate::cli::Global;
 use crate::cmd::platform::Platform;
+use crate::commands::Commands;
 use crate::compose::House;
 use crate::config::Config;
 use crate::exit::Exit;
@@ -145,7 +146,11 @@ impl Report {
     }
 }
 
-pub(crate) async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
+pub(crate) fn commands(commands: &mut Commands) {
+    commands.add_async("demo", run);
+}
+
+async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let dir = tempfile::tempdir().context("cannot make a temporary directory")?;
     let config = config(&global.app, dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;

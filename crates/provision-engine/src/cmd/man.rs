@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Global};
 use crate::exit::Exit;
 use crate::output;
 
@@ -23,14 +23,15 @@ pub(crate) struct ManArgs {
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &ManArgs) -> Result<Exit> {
+pub(crate) fn run(global: &Global, args: &ManArgs) -> Result<Exit> {
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+        clap_mangen::Man::new(Cli::command(&global.app)).render(&mut page)?;
         output::data(&String::from_utf8(page)?)?;
         return Ok(Exit::GOOD);
     };
-    let written = std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(), dir));
+    let written =
+        std::fs::create_dir_all(dir).and_then(|()| clap_mangen::generate_to(Cli::command(&global.app), dir));
     written.with_context(|| format!("cannot write the pages to {}", dir.display()))?;
     output::note(format!("the pages are in {}", dir.display()));
     Ok(Exit::GOOD)

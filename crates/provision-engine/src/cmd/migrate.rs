@@ -20,7 +20,7 @@ Every start of a server does this by itself; as a command of its own it is for c
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MigrateArgs {}
 
-pub(crate) async fn run(global: &Global) -> Result<Exit> {
+pub(crate) async fn run(global: &Global, _: &MigrateArgs) -> Result<Exit> {
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
     note(compose::migrate(&config.store).await?);

@@ -119,7 +119,7 @@ pub(crate) async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-pub(crate) fn all(global: &Global) -> Result<Exit> {
+pub(crate) fn all(global: &Global, _: &StepsArgs) -> Result<Exit> {
     output::print(global.output, &WorkflowList { items: workflows(global) })?;
     Ok(Exit::GOOD)
 }

@@ -5,16 +5,32 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use anyhow::Result;
-use clap::Parser;
+use clap::{Parser, Subcommand};
 
-use super::background;
+use super::background::{self, RestartArgs, StartArgs, StopArgs};
+use crate::app::App;
 use crate::background::{Started, Stopped};
-use crate::cli::{Cli, Command};
+use crate::cli::Global;
 use crate::exit::Exit;
 use crate::output;
 
 const NAME: &str = "provision-engine-server";
 const USAGE: &str = "Usage: provision-engine-server {start|stop|restart} <debug>";
+
+#[derive(Debug, Parser)]
+struct Words {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Start(StartArgs),
+    Stop(StopArgs),
+    Restart(RestartArgs),
+}
 
 /// The words after the name, if this process was called by that name.
 pub(crate) fn words(arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsString>> {
@@ -24,21 +40,22 @@ pub(crate) fn words(arguments: impl Iterator<Item = OsString>) -> Option<Vec<OsS
 }
 
 /// The same command in our own words.
-fn command(words: &[OsString]) -> Option<Cli> {
+fn command(words: &[OsString]) -> Option<Words> {
     let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     let (word, more): (&str, &[&str]) = match words.as_slice() {
         [word @ ("start" | "stop" | "restart")] => (word, &[]),
         [word @ ("start" | "restart"), "debug"] => (word, &["--log-level", "debug"]),
         _ => return None,
     };
-    Cli::try_parse_from(["provision-engine", word].iter().chain(more)).ok()
+    Words::try_parse_from(["provision-engine", word].iter().chain(more)).ok()
 }
 
-pub(crate) fn run(words: &[OsString]) -> Result<Exit> {
-    let Some(Cli { global, command }) = command(words) else {
+pub(crate) fn run(app: &App, words: &[OsString]) -> Result<Exit> {
+    let Some(Words { global, command }) = command(words) else {
         output::data(USAGE)?;
         return Ok(Exit::ERROR);
     };
+    let global = Global { app: app.clone(), ..global };
     let (said, exit) = match &command {
         Command::Start(args) => match background::begin(&global, args)? {
             Started::Now(_) => (format!("{NAME} started"), Exit::GOOD),
@@ -54,7 +71,6 @@ pub(crate) fn run(words: &[OsString]) -> Result<Exit> {
             background::begin_again(&global, args)?;
             (format!("{NAME} started"), Exit::GOOD)
         }
-        _ => (USAGE.to_owned(), Exit::ERROR),
     };
     output::data(&said)?;
     Ok(exit)

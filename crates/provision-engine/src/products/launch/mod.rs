@@ -15,6 +15,8 @@ use workflows::launch::{self, Launches};
 use workflows::notice::{self, Notices};
 use workflows::{pubkey_deletion, source_check, termination};
 
+use crate::cmd::{self, images, instance_types, inventory, launches, pubkeys, sources};
+use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
 use crate::product::{Background, Platform, Product, Serving};
@@ -45,6 +47,16 @@ impl Product for Cloud {
 
     fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
         register(engine, &Arc::new(Launches::unconnected()), &Arc::new(Notices::none()))
+    }
+
+    fn commands(commands: &mut Commands) {
+        commands.add_async("launch", cmd::launch::run);
+        commands.add_async("launches", launches::run);
+        commands.add_async("images", images::run);
+        commands.add_async("inventory", inventory::run);
+        commands.add_async("pubkeys", pubkeys::run);
+        commands.add_async("sources", sources::run);
+        commands.add_async("instance-types", instance_types::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

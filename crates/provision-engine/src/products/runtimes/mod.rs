@@ -16,6 +16,8 @@ use workflows::Drivers;
 use workflows::runtime::{PROVISION, bind, deprovision, provision, unbind, update};
 
 use super::no_drivers;
+use crate::cmd::{catalog, instances};
+use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
 use crate::paths::replace_file;
@@ -56,6 +58,11 @@ impl Product for Runtimes {
 
     fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
         register(engine, &no_drivers())
+    }
+
+    fn commands(commands: &mut Commands) {
+        commands.add_async("catalog", catalog::run);
+        commands.add_async("instances", instances::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

@@ -16,6 +16,8 @@ use workflows::Drivers;
 use workflows::serverless::{create, delete, update};
 
 use super::no_drivers;
+use crate::cmd::serverless;
+use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
 use crate::logs;
@@ -51,6 +53,10 @@ impl Product for Nebula {
 
     fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
         register(engine, &no_drivers())
+    }
+
+    fn commands(commands: &mut Commands) {
+        commands.add_async("serverless", serverless::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {
