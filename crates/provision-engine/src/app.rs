@@ -27,11 +27,15 @@ struct Plugin {
     removed_settings: &'static [&'static str],
     base_file: Option<BaseFile>,
     read: fn(&mut Reader<'_>) -> Part,
-    open: for<'a> fn(&'a Platform<'a>) -> BoxFuture<'a, Result<Arc<dyn Product>>>,
+    open: for<'a> fn(&'a Platform<'a>) -> Opening<'a>,
     unconnected_workflows: fn(EngineBuilder) -> EngineBuilder,
     dry_run: Option<DryRun>,
-    commands: fn(&mut Commands),
+    commands: AddCommands,
 }
+
+type Opening<'a> = BoxFuture<'a, Result<Arc<dyn Product>>>;
+/// Adds commands to those of the program.
+type AddCommands = fn(&mut Commands);
 
 /// A section of a product in the configuration.
 pub(crate) type Part = (TypeId, Arc<dyn Any + Send + Sync>);
@@ -40,7 +44,7 @@ fn read<S: Section + Send + Sync + 'static>(settings: &mut Reader<'_>) -> Part {
     (TypeId::of::<S>(), Arc::new(settings.section::<S>()))
 }
 
-fn open<'a, P: Product>(platform: &'a Platform<'a>) -> BoxFuture<'a, Result<Arc<dyn Product>>> {
+fn open<'a, P: Product>(platform: &'a Platform<'a>) -> Opening<'a> {
     Box::pin(async move {
         let opened = P::open(platform.config.section::<P::Settings>(), platform).await?;
         Ok(Arc::new(opened) as Arc<dyn Product>)
@@ -51,7 +55,7 @@ fn open<'a, P: Product>(platform: &'a Platform<'a>) -> BoxFuture<'a, Result<Arc<
 #[derive(Debug, Clone, Default)]
 pub struct App {
     pub(crate) name: &'static str,
-    own_commands: Option<fn(&mut Commands)>,
+    own_commands: Option<AddCommands>,
     products: Vec<Plugin>,
 }
 
@@ -103,7 +107,7 @@ impl App {
     pub(crate) fn commands(&self) -> Commands {
         let mut commands = Commands::default();
         let products = self.products.iter().map(|product| product.commands);
-        let (first, last): (fn(&mut Commands), fn(&mut Commands)) = (cmd::first, cmd::last);
+        let (first, last): (AddCommands, AddCommands) = (cmd::first, cmd::last);
         for add in self.own_commands.into_iter().chain([first]).chain(products).chain([last]) {
             add(&mut commands);
         }

@@ -1,31 +1,31 @@
-//! The clients of the four APIs, as commands use them: where the server is, who asks, and what an error means.
+//! Clients of APIs, as commands use them: where the server is, who asks, and what an error means.
 
 mod address;
-mod credentials;
 mod explain;
 mod platform;
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 use api::client::{Api, CallError, ErrorFormat};
+use secrecy::{ExposeSecret, SecretString};
 
 pub(crate) use address::Address;
-pub(crate) use credentials::{BrokerArgs, OpenNebulaArgs};
 pub(crate) use explain::{aftermath, exit, more};
 pub(crate) use platform::{PlatformClient, word};
+
+const FILE_BYTES_MAX: u64 = 8_192;
 
 /// What a call gives.
 pub(crate) type Answered<T> = Result<T, CallError>;
 
 pub(crate) static PLATFORM: Api =
     Api { format: ErrorFormat::Problem, noun: "", question: "is it a provision-engine?" };
-pub(crate) static BROKER: Api =
-    Api { format: ErrorFormat::Osb, noun: "the broker at ", question: "is it a service broker?" };
-pub(crate) static LAUNCH: Api = Api {
-    format: ErrorFormat::Insights,
-    noun: "",
-    question: "does it offer launches? Its setting launch.enabled says so",
-};
-pub(crate) static SERVERLESS: Api = Api {
-    format: ErrorFormat::Cognit,
-    noun: "",
-    question: "does it offer serverless runtimes? Its setting serverless.enabled says so",
-};
+/// The text of a small file, without the end of its line.
+pub(crate) fn secret_in(path: &Path) -> io::Result<SecretString> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    let text = SecretString::from(text);
+    Ok(SecretString::from(text.expose_secret().trim_end_matches(['\r', '\n'])))
+}

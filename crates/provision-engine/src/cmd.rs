@@ -1,34 +1,21 @@
 //! What each word on the command line does.
 
 pub(crate) mod background;
-pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
-pub(crate) mod demo;
-pub mod device;
 pub(crate) mod explain;
-pub(crate) mod images;
-pub(crate) mod instance_types;
-pub(crate) mod instances;
-pub(crate) mod inventory;
 pub(crate) mod keys;
-pub(crate) mod launch;
-pub(crate) mod launches;
 pub(crate) mod man;
 pub(crate) mod migrate;
 pub(crate) mod operations;
 pub(crate) mod plan;
-pub mod platform;
-pub(crate) mod pubkeys;
 pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod server;
-pub(crate) mod serverless;
-pub(crate) mod sources;
 pub(crate) mod tokens;
 pub(crate) mod users;
-mod wait;
+pub(crate) mod wait;
 
 use api::client::CallError;
 

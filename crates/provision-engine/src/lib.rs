@@ -2,23 +2,22 @@
 
 mod app;
 mod background;
-mod broker;
 mod cli;
 mod client;
 mod cmd;
 mod commands;
 mod compose;
 mod config;
+mod demo;
 mod exit;
 mod key_file;
-mod launching;
 pub mod listener;
 mod logs;
 pub mod output;
 mod paths;
 pub mod product;
 mod products;
-mod serverless;
+mod prompt;
 mod signals;
 
 use crate::products::demo::Demo;
@@ -28,17 +27,17 @@ use crate::products::serverless::Serverless;
 
 pub use crate::app::App;
 pub use crate::cli::Global;
-pub use crate::cmd::{device, platform};
 pub use crate::commands::Commands;
 pub use crate::compose::{House, Systems};
 pub use crate::config::Config;
+pub use crate::demo::{device, platform};
 pub use crate::exit::Exit;
 pub use crate::paths::DataDir;
 
 /// The program with its products, in the order of their settings and workflows.
 pub fn app() -> App {
     App::new("provision-engine")
-        .commands_first(cmd::demo::commands)
+        .commands_first(demo::commands)
         .product::<Demo>()
         .product::<Runtimes>()
         .product::<Serverless>()

@@ -61,7 +61,7 @@ impl Address {
     }
 
     /// A file of the data directory whose secrets may be shown to this server.
-    pub(super) fn own_file(&self, name: &str) -> Option<PathBuf> {
+    pub(crate) fn own_file(&self, name: &str) -> Option<PathBuf> {
         self.may_use_own.then(|| self.data_dir.join(name))
     }
 }

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::cli::Global;
 use crate::cmd;
-use crate::cmd::launch::is_meant;
 use crate::compose::{DatabaseReader, known_ring};
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::key_file::KeyFile;
 use crate::output::{self, Answer, Cell, Table, note};
 use crate::paths::DataDir;
+use crate::prompt::is_meant;
 
 const EXAMPLES: &str = "\
 Examples:

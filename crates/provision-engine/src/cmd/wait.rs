@@ -8,13 +8,13 @@ use crate::signals::Signals;
 
 /// How a wait ended. That the time was over is an error.
 #[derive(Debug)]
-pub(super) enum Ended<T> {
+pub(crate) enum Ended<T> {
     With(T),
     /// The user pressed Ctrl-C.
     Left(Exit),
 }
 
-pub(super) async fn unless_stopped<T>(waiting: impl Future<Output = Result<T>>) -> Result<Ended<T>> {
+pub(crate) async fn unless_stopped<T>(waiting: impl Future<Output = Result<T>>) -> Result<Ended<T>> {
     let mut signals = Signals::catch().context("cannot wait for signals")?;
     tokio::select! {
         over = waiting => over.map(Ended::With),
@@ -24,7 +24,7 @@ pub(super) async fn unless_stopped<T>(waiting: impl Future<Output = Result<T>>) 
 }
 
 /// The same, and says how to come back.
-pub(super) async fn or_come_back<T>(
+pub(crate) async fn or_come_back<T>(
     way_back: &str,
     waiting: impl Future<Output = Result<T>>,
 ) -> Result<Ended<T>> {

@@ -1,4 +1,4 @@
-//! The settings of identities that others vouch for: OpenID Connect, and proxies in front of the server.
+//! The settings of identities that others vouch for: an `OpenID` issuer, and proxies in front of the server.
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Kind, Reader, Section, Setting, set};

@@ -61,7 +61,7 @@ fn wide(operation: &Operation) -> [Cell; 11] {
     ]
 }
 
-pub(in crate::cmd) fn phase_cell(phase: Phase) -> Cell {
+pub(crate) fn phase_cell(phase: Phase) -> Cell {
     let mood = match phase {
         Phase::Succeeded => Mood::Good,
         Phase::Stuck | Phase::Failed | Phase::Undone => Mood::Bad,
@@ -77,6 +77,6 @@ pub(super) fn timestamp(at: Moment) -> Timestamp {
     Timestamp(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
-pub(in crate::cmd) fn ago(now: Timestamp, at: Moment) -> String {
+pub(crate) fn ago(now: Timestamp, at: Moment) -> String {
     age(now, timestamp(at))
 }

@@ -5,6 +5,7 @@ mod settings;
 
 use std::sync::Arc;
 
+use ::config::HttpUrl;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use drivers::greeter::{Greeter, HttpGreeter};
@@ -26,7 +27,7 @@ impl Product for Demo {
     type Settings = Settings;
 
     async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<Demo> {
-        let own = settings.url.as_ref().map(|url| url.as_str());
+        let own = settings.url.as_ref().map(HttpUrl::as_str);
         let greeter: Arc<dyn Greeter> = match own.or(platform.sandbox) {
             Some(url) => {
                 Arc::new(HttpGreeter::new(url, settings.timeout.get()).context("cannot use the greeter")?)

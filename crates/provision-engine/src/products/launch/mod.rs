@@ -1,5 +1,7 @@
 //! Launches: from an image build to instances in the account of a cloud.
 
+mod cli;
+mod client;
 mod compose;
 mod image_events;
 mod kafka;
@@ -15,7 +17,6 @@ use workflows::launch::{self, Launches};
 use workflows::notice::{self, Notices};
 use workflows::{pubkey_deletion, source_check, termination};
 
-use crate::cmd::{self, images, instance_types, inventory, launches, pubkeys, sources};
 use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
@@ -50,13 +51,13 @@ impl Product for Cloud {
     }
 
     fn commands(commands: &mut Commands) {
-        commands.add_async("launch", cmd::launch::run);
-        commands.add_async("launches", launches::run);
-        commands.add_async("images", images::run);
-        commands.add_async("inventory", inventory::run);
-        commands.add_async("pubkeys", pubkeys::run);
-        commands.add_async("sources", sources::run);
-        commands.add_async("instance-types", instance_types::run);
+        commands.add_async("launch", cli::launch::run);
+        commands.add_async("launches", cli::launches::run);
+        commands.add_async("images", cli::images::run);
+        commands.add_async("inventory", cli::inventory::run);
+        commands.add_async("pubkeys", cli::pubkeys::run);
+        commands.add_async("sources", cli::sources::run);
+        commands.add_async("instance-types", cli::instance_types::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

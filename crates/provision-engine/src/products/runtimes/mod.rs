@@ -1,5 +1,7 @@
 //! Runtimes: clusters that platforms ask for through the Open Service Broker API.
 
+mod cli;
+mod client;
 mod compose;
 mod dry_run;
 mod no_provisioner;
@@ -16,7 +18,6 @@ use workflows::Drivers;
 use workflows::runtime::{PROVISION, bind, deprovision, provision, unbind, update};
 
 use super::no_drivers;
-use crate::cmd::{catalog, instances};
 use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
@@ -61,8 +62,8 @@ impl Product for Runtimes {
     }
 
     fn commands(commands: &mut Commands) {
-        commands.add_async("catalog", catalog::run);
-        commands.add_async("instances", instances::run);
+        commands.add_async("catalog", cli::catalog::run);
+        commands.add_async("instances", cli::instances::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

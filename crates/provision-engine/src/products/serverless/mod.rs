@@ -1,5 +1,7 @@
 //! Serverless runtimes on OpenNebula.
 
+mod cli;
+pub(crate) mod client;
 mod compose;
 mod engine_conf;
 mod orphans;
@@ -16,7 +18,6 @@ use workflows::Drivers;
 use workflows::serverless::{create, delete, update};
 
 use super::no_drivers;
-use crate::cmd::serverless;
 use crate::commands::Commands;
 use crate::compose::Systems;
 use crate::config::Config;
@@ -56,7 +57,7 @@ impl Product for Nebula {
     }
 
     fn commands(commands: &mut Commands) {
-        commands.add_async("serverless", serverless::run);
+        commands.add_async("serverless", cli::run);
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

@@ -1,0 +1,4 @@
+//! The commands of runtimes.
+
+pub(super) mod catalog;
+pub(super) mod instances;
