@@ -23,16 +23,16 @@ use engine::{Phase, Role};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::app::App;
-use crate::cli::Global;
-use crate::commands::Commands;
-use crate::compose::House;
-use crate::config::Config;
 use crate::demo::platform::Platform;
-use crate::exit::Exit;
-use crate::logs;
-use crate::output::{self, Answer, Cell, Mood, Table, lasted, note};
-use crate::signals::Signals;
+use app::App;
+use app::cli::Global;
+use app::commands::Commands;
+use app::compose::House;
+use app::config::Config;
+use app::exit::Exit;
+use app::logs;
+use app::output::{self, Answer, Cell, Mood, Table, lasted, note};
+use app::signals::Signals;
 use ledger::{Expected, Ledger};
 use open::Place;
 use play::{Ending, Play};
@@ -229,7 +229,7 @@ fn how_to_go_on() -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Database;
+    use app::config::Database;
 
     use super::*;
 

@@ -11,12 +11,12 @@ use engine::{Clock, WallClock};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::compose::House;
-use crate::config::Config;
-use crate::listener::{Limits, serve};
-use crate::output::note;
-use crate::product::Serving;
-use crate::signals::Signals;
+use app::compose::House;
+use app::config::Config;
+use app::listener::{Limits, serve};
+use app::output::note;
+use app::product::Serving;
+use app::signals::Signals;
 
 /// A place at which the console will be. It is taken before the play begins, so that nobody waits in vain.
 pub(super) struct Place(TcpListener);

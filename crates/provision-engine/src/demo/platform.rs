@@ -15,10 +15,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use workflows::runtime::catalog::Catalog;
 
-use crate::compose::House;
-use crate::config::Config;
-use crate::listener::{Limits, serve};
-use crate::product::Serving;
+use app::compose::House;
+use app::config::Config;
+use app::listener::{Limits, serve};
+use app::product::Serving;
 
 /// Platforms give up after a minute.
 const CALL_LIMIT: Duration = Duration::from_secs(60);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 
-use crate::output::printable;
+use app::output::printable;
 
 /// One line for each operation of the act.
 pub(super) struct Stage {

@@ -14,7 +14,7 @@ use workflows::Drivers;
 use workflows::demo::hello;
 
 use super::no_drivers;
-use crate::product::{Platform, Product, Welcome};
+use app::product::{Platform, Product, Welcome};
 pub(crate) use no_greeter::NoGreeter;
 pub(crate) use settings::Settings;
 

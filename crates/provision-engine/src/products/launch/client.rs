@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::cli::Global;
-use crate::client::{Address, Answered};
+use app::cli::Global;
+use app::client::{Address, Answered};
 
 pub(crate) use image::Image;
 pub(crate) use inventory::Item;

@@ -22,9 +22,9 @@ use workflows::notice::{Kafka, Notices};
 
 use super::Settings;
 use super::settings::{Aws, Kafka as KafkaSettings};
-use crate::compose::secret;
-use crate::config::Config;
-use crate::product::Platform;
+use app::compose::secret;
+use app::config::Config;
+use app::product::Platform;
 
 /// The sandbox is on this machine and answers at once.
 const SANDBOX_LIMIT: Duration = Duration::from_secs(5);

@@ -5,7 +5,7 @@ use doors::System;
 use engine::{Clock, WallClock};
 use tokio::net::TcpStream;
 
-use crate::compose::since;
+use app::compose::since;
 
 pub(super) struct Brokers {
     pub(super) addresses: Option<String>,

@@ -17,10 +17,10 @@ use workflows::launch::{self, Launches};
 use workflows::notice::{self, Notices};
 use workflows::{pubkey_deletion, source_check, termination};
 
-use crate::commands::Commands;
-use crate::compose::Systems;
-use crate::config::Config;
-use crate::product::{Background, Platform, Product, Serving};
+use app::commands::Commands;
+use app::compose::Systems;
+use app::config::Config;
+use app::product::{Background, Platform, Product, Serving};
 use kafka::Brokers;
 
 pub(crate) use compose::Cloud;

@@ -12,7 +12,7 @@ use workflows::launch::builder_identity::{ANY, ServiceIdentities};
 use workflows::launch::identity::{ORG_CHARS_MAX, ServiceIdentity};
 use workflows::launch::profile::{Profile, ProfileName};
 
-use crate::config::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
+use app::config::{ORGANISATION_CLAIM, TRUSTED_PROXIES};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {

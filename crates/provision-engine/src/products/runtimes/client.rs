@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
-use crate::cli::Global;
-use crate::client::Answered;
+use app::cli::Global;
+use app::client::Answered;
 
 pub(crate) use catalog::Offer;
 pub(crate) use credentials::BrokerArgs;

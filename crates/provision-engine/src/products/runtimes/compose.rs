@@ -24,7 +24,7 @@ use super::NoProvisioner;
 use super::settings::{
     Director as DirectorSettings, Login, Osb, Provisioner as ProvisionerSettings, Runtime, Settings,
 };
-use crate::compose::{read, secret};
+use app::compose::{read, secret};
 
 fn runtimes(runtime: &Runtime) -> Result<Runtimes> {
     let catalog = parsed(runtime.catalog.as_deref(), Catalog::parse)?.unwrap_or_else(Catalog::built_in);

@@ -18,11 +18,11 @@ use workflows::Drivers;
 use workflows::runtime::{PROVISION, bind, deprovision, provision, unbind, update};
 
 use super::no_drivers;
-use crate::commands::Commands;
-use crate::compose::Systems;
-use crate::config::Config;
-use crate::paths::replace_file;
-use crate::product::{Background, DryRun, Platform, Product, Start, Welcome};
+use app::commands::Commands;
+use app::compose::Systems;
+use app::config::Config;
+use app::paths::replace_file;
+use app::product::{Background, DryRun, Platform, Product, Start, Welcome};
 
 pub(crate) use no_provisioner::NoProvisioner;
 pub(crate) use settings::Settings;

@@ -13,10 +13,10 @@ mod wait;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::cli::Global;
-use crate::exit::Exit;
 use crate::products::serverless::client::OpenNebulaArgs;
 use crate::products::serverless::client::ServerlessClient;
+use app::cli::Global;
+use app::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

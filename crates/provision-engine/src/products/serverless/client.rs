@@ -10,8 +10,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::cli::Global;
-use crate::client::{Address, Answered};
+use app::cli::Global;
+use app::client::{Address, Answered};
 
 pub(crate) use credentials::OpenNebulaArgs;
 pub(crate) use runtime::{Role, Runtime, State};
@@ -114,7 +114,7 @@ mod tests {
         let read = |operation: &Value| succeeded(serde_json::from_value(operation.clone()).unwrap());
         let error = read(&operation).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.may_heal()), ("too slow", false));
-        assert_eq!(crate::client::exit(&error), crate::exit::Exit::OPERATION_FAILED);
+        assert_eq!(app::client::exit(&error), app::exit::Exit::OPERATION_FAILED);
         operation["REFUSAL"] = Value::Null;
         assert!(read(&operation).unwrap_err().to_string().ends_with("failed and did not say why"));
         operation["STATE"] = "SUCCEEDED".into();

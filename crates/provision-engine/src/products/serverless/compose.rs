@@ -10,7 +10,7 @@ use workflows::serverless::Serverless;
 use super::Settings;
 use super::engine_conf::as_engine_conf;
 use super::orphans::read_one_auth;
-use crate::config::{Config, HttpUrl};
+use app::config::{Config, HttpUrl};
 
 /// Where OpenNebula listens when nobody says otherwise.
 const ONED: &str = "http://localhost:2633/RPC2";

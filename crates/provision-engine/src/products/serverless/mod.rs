@@ -18,11 +18,11 @@ use workflows::Drivers;
 use workflows::serverless::{create, delete, update};
 
 use super::no_drivers;
-use crate::commands::Commands;
-use crate::compose::Systems;
-use crate::config::Config;
-use crate::logs;
-use crate::product::{Background, Platform, Product, Serving, Welcome};
+use app::commands::Commands;
+use app::compose::Systems;
+use app::config::Config;
+use app::logs;
+use app::product::{Background, Platform, Product, Serving, Welcome};
 use engine_conf::EngineConf;
 
 pub(crate) use compose::Nebula;

@@ -5,10 +5,10 @@ use clap::Args;
 use engine::{Clock, WallClock};
 use serde::Serialize;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Mood, Table, age, note};
 use crate::products::launch::client::{Image, LaunchClient, OrgArgs};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Mood, Table, age, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 100;

@@ -6,10 +6,10 @@ use doors::launch::wire::InstanceType;
 use serde::Serialize;
 
 use super::launch::{home, providers};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Mood, Table, note};
 use crate::products::launch::client::{LaunchClient, OrgArgs};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Mood, Table, note};
 
 const EXAMPLES: &str = "\
 Examples:

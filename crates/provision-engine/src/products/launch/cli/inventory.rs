@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::launch::providers;
 use super::launches::mood_of;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, age};
 use crate::products::launch::client::{Item, LaunchClient, OrgArgs, csv};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Table, age};
 
 /// The columns of the table for other programs.
 const COLUMNS: [&str; 15] = [

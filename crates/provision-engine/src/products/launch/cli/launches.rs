@@ -18,9 +18,9 @@ pub(super) use show::mood_of;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::cli::Global;
-use crate::exit::Exit;
 use crate::products::launch::client::{LaunchClient, OrgArgs};
+use app::cli::Global;
+use app::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,11 +6,11 @@ use doors::launch::wire::Pubkey;
 use serde::Serialize;
 
 use super::launch::{key_in_file, key_named};
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, note, printable};
 use crate::products::launch::client::{LaunchClient, OrgArgs};
-use crate::prompt::is_meant;
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Table, note, printable};
+use app::prompt::is_meant;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;

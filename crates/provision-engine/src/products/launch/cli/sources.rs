@@ -9,11 +9,11 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 use super::launch::providers;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
 use crate::products::launch::client::{LaunchClient, OrgArgs};
-use crate::prompt::is_meant;
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
+use app::prompt::is_meant;
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;

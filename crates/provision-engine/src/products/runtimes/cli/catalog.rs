@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Table, note};
 use crate::products::runtimes::client::{Action, Broker, BrokerArgs, Catalog, Parameter, Parameters, plain};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Format, Table, note};
 
 const DESCRIPTION_CHARS_MAX: usize = 60;
 

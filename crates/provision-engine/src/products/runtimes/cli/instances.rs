@@ -15,9 +15,9 @@ mod wait;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
-use crate::cli::Global;
-use crate::exit::Exit;
 use crate::products::runtimes::client::{Broker, BrokerArgs};
+use app::cli::Global;
+use app::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

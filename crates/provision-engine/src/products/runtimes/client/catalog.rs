@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 
 use super::parameters::nearest;
 use super::{Catalog, Ids, Plan};
-use crate::output::printable;
 use crate::products::runtimes::client::wire::Service;
+use app::output::printable;
 
 /// A plan, and the service that has it.
 #[derive(Debug, Clone, Copy)]

@@ -10,8 +10,8 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::BROKER;
-use crate::cli::Global;
-use crate::client::{Address, secret_in};
+use app::cli::Global;
+use app::client::{Address, secret_in};
 
 /// The file that a server writes for the owner of its data directory: one line, `user:password`.
 const CREDENTIALS_FILE: &str = "broker.credentials";

@@ -8,11 +8,11 @@ use doors::serverless::wire::Operation;
 use super::ask::{AmountArgs, PlaceArgs, Wanted};
 use super::show::{print_for_scripts, settled};
 use super::wait::{WaitArgs, way_back};
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Format, note};
 use crate::products::serverless::client::{Role, Runtime, ServerlessClient, State, succeeded};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
 Examples:

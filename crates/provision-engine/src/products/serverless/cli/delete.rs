@@ -7,11 +7,11 @@ use clap::Args;
 use doors::serverless::wire::Operation;
 
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Format, note};
 use crate::products::serverless::client::{ServerlessClient, succeeded};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
 Examples:

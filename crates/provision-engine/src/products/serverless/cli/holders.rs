@@ -10,11 +10,11 @@ use tracing::warn;
 use uuid::Uuid;
 use workflows::serverless::orphans::{Maker, Orphan};
 
-use crate::cli::Global;
-use crate::client::PlatformClient;
-use crate::compose::{Database, opener};
-use crate::config::Config;
-use crate::key_file::KeyFile;
+use app::cli::Global;
+use app::client::PlatformClient;
+use app::compose::{Database, opener};
+use app::config::Config;
+use app::key_file::KeyFile;
 
 pub(super) struct Holders {
     known_by: KnownBy,

@@ -5,10 +5,10 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use super::show::state;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, note};
 use crate::products::serverless::client::{Runtime, ServerlessClient};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Table, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;

@@ -11,12 +11,12 @@ use workflows::serverless::orphans::{self, Cleaned, Orphan};
 
 use super::holders::Holders;
 use super::wait::PatienceArgs;
-use crate::cli::Global;
-use crate::cmd;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Mood, Table, age, note};
 use crate::products::serverless::client::OpenNebulaArgs;
 use crate::products::serverless::{Nebula, Settings, read_one_auth};
+use app::cli::Global;
+use app::cmd;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Mood, Table, age, note};
 
 /// OpenNebula takes a moment to end a machine.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::Args;
 
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
 use crate::products::serverless::client::{Role, Runtime, ServerlessClient, State};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
 
 /// What a function tells about itself: the word for people, the member, and its unit.
 const FACTS: [(&str, &str, &str); 7] = [

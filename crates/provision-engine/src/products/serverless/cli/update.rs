@@ -6,11 +6,11 @@ use clap::Args;
 use super::ask::{AmountArgs, PlaceArgs, Wanted};
 use super::show::{print_for_scripts, settled};
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Format, note};
 use crate::products::serverless::client::{Role, ServerlessClient, succeeded};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,12 +7,12 @@ use api::client::{Look, Pace, Waited};
 use clap::Args;
 use doors::serverless::wire::{Action, Operation, OperationState};
 
-use crate::client::Answered;
-use crate::cmd::wait::{Ended, or_come_back};
-use crate::config::Period;
-use crate::exit::TimedOut;
-use crate::output::{ProgressPrinter, lasted, printable};
 use crate::products::serverless::client::{Runtime, ServerlessClient};
+use app::client::Answered;
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::TimedOut;
+use app::output::{ProgressPrinter, lasted, printable};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);

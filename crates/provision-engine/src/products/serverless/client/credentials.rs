@@ -8,8 +8,8 @@ use clap::Args;
 use secrecy::SecretString;
 use workflows::serverless::Credentials as OneCredentials;
 
-use crate::client::secret_in;
 use crate::products::serverless::read_one_auth;
+use app::client::secret_in;
 
 /// The password belongs to the environment or into a file, because everybody on the machine can see a command line.
 const PASSWORD: &str = "PROVISION_ENGINE_ONE_PASSWORD";

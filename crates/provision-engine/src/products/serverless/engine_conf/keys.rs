@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ::config::{Entry, FromNode, HttpUrl, Kind, Node, Table, Value};
 
 use super::Wrong;
-use crate::config::SEVERITIES;
+use app::config::SEVERITIES;
 
 /// Not settings: host and port become one address when both are known.
 pub(super) const HOST: &str = "host";

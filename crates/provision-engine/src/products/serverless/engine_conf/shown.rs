@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::EngineConf;
-use crate::config::{Config, LogSeverity, LogSystem, Origin, masked_url};
 use crate::products::serverless::settings::Settings;
+use app::config::{Config, LogSeverity, LogSystem, Origin, masked_url};
 
 const HIDDEN: &str = "***";
 

@@ -10,10 +10,10 @@ use workflows::serverless::ResizeMode;
 
 use super::as_engine_conf;
 use super::keys::{self, KEYS};
-use crate::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};
 use crate::products::serverless::settings::Settings;
 use ::config::Surroundings;
 use ::config::file::Files;
+use app::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};
 
 /// The file that is installed.
 const SHIPPED: &str = include_str!("../../../../../../packaging/engine.conf");

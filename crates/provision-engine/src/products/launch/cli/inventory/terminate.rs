@@ -8,13 +8,13 @@ use clap::Args;
 use doors::launch::inventory::wire::Termination;
 use serde::Serialize;
 
-use crate::cli::Global;
-use crate::cmd::wait::{Ended, unless_stopped};
-use crate::config::Period;
-use crate::exit::{Exit, TimedOut};
-use crate::output::{self, Answer, Cell, Mood, Table, note};
 use crate::products::launch::client::LaunchClient;
-use crate::prompt::is_meant;
+use app::cli::Global;
+use app::cmd::wait::{Ended, unless_stopped};
+use app::config::Period;
+use app::exit::{Exit, TimedOut};
+use app::output::{self, Answer, Cell, Mood, Table, note};
+use app::prompt::is_meant;
 
 /// A cloud takes a minute or two.
 const LIMIT: Period = Period::minutes(10);

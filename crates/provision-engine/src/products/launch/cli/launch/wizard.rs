@@ -8,9 +8,9 @@ use workflows::launch::cloud::ProviderKind;
 use super::draft::{Draft, Missing};
 use super::image::{Arch, BuildDraft, ImageDraft};
 use super::key::{Key, key_in_file, own};
-use crate::output::printable;
 use crate::products::launch::client::LaunchClient;
-use crate::prompt::{Asker, Choice, Picked};
+use app::output::printable;
+use app::prompt::{Asker, Choice, Picked};
 
 /// What fits on a screen.
 const SHOWN_MAX: usize = 12;

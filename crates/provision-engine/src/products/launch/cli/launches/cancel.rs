@@ -5,12 +5,12 @@ use clap::Args;
 
 use super::conclude::{conclude, print_for_scripts};
 use super::follow::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::note;
 use crate::products::launch::client::LaunchClient;
-use crate::prompt::is_meant;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::note;
+use app::prompt::is_meant;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,10 +3,10 @@
 use anyhow::Result;
 
 use super::show::instances;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Format, note, printable};
 use crate::products::launch::client::Launch;
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Format, note, printable};
 
 /// Prints the end of a launch. Only a launch that has what was asked for is a good one.
 pub(crate) fn conclude(global: &Global, launch: &Launch) -> Result<Exit> {

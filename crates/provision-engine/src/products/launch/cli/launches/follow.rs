@@ -11,12 +11,12 @@ use tokio::time::{Instant, timeout};
 
 use super::conclude::print_for_scripts;
 use super::printer::LaunchPrinter;
-use crate::cli::Global;
-use crate::cmd::wait::{Ended, or_come_back};
-use crate::config::Period;
-use crate::exit::{Exit, TimedOut};
-use crate::output::{self, Format, note};
 use crate::products::launch::client::{Launch, LaunchClient};
+use app::cli::Global;
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::{Exit, TimedOut};
+use app::output::{self, Format, note};
 
 /// How long the server may keep us when there is nothing new.
 const LONG_LOOK: Duration = Duration::from_secs(20);

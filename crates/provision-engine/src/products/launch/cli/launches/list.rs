@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::super::launch::providers;
 use super::show::state_cell;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, age, note};
 use crate::products::launch::client::{Launch, LaunchClient};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Table, age, note};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 200;

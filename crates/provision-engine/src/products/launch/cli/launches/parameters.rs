@@ -7,10 +7,10 @@ use doors::launch::launches::wire::NewParameters;
 use super::super::launch::{ParameterArgs, object_in, typed};
 use super::conclude::conclude;
 use super::follow::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
 use crate::products::launch::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use api::client::News;
 
-use crate::output::{self, Format, ProgressPrinter, lasted, printable};
 use crate::products::launch::client::{Launch, Step};
+use app::output::{self, Format, ProgressPrinter, lasted, printable};
 
 const BAR_CHARS: u64 = 20;
 

@@ -5,10 +5,10 @@ use clap::Args;
 
 use super::conclude::conclude;
 use super::follow::WaitArgs;
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
 use crate::products::launch::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
 
 #[derive(Debug, Args)]
 pub(super) struct RetryArgs {

@@ -4,10 +4,10 @@ use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Cell, Format, Mood, Table, age, lasted};
 use crate::products::launch::client::{Instance, Launch, LaunchClient, csv};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Cell, Format, Mood, Table, age, lasted};
 
 /// The columns of a table of instances for other programs.
 const COLUMNS: [&str; 8] =

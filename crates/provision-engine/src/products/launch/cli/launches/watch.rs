@@ -6,12 +6,12 @@ use clap::Args;
 use super::conclude::conclude;
 use super::follow::{Follow, way_back};
 use super::printer::LaunchPrinter;
-use crate::cli::Global;
-use crate::cmd::wait::{Ended, or_come_back};
-use crate::config::Period;
-use crate::exit::Exit;
-use crate::output::{self, Format};
 use crate::products::launch::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::Exit;
+use app::output::{self, Format};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -13,12 +13,12 @@ use super::locate::{Plan, known, locate};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::{WaitArgs, Watch, in_words};
 use super::{PlanArgs, given_or_new};
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Cell, Format, Table, note, printable};
-use crate::paths::replace_file;
 use crate::products::runtimes::client::{Action, Binding, Broker, State, Subject, plain};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Cell, Format, Table, note, printable};
+use app::paths::replace_file;
 
 const KUBECONFIG: &str = "kubeconfig";
 

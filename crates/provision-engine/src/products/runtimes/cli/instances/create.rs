@@ -10,10 +10,10 @@ use super::given_or_new;
 use super::outcome::{Asked, Verb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::note;
 use crate::products::runtimes::client::{Action, Broker, Subject};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::note;
 
 /// Brokers insist on an organization and a space, which only one platform has.
 const NOWHERE: &str = "provision-engine";

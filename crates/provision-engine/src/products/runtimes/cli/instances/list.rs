@@ -6,10 +6,10 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table, note, printable};
 use crate::products::runtimes::client::{Broker, plain};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Table, note, printable};
 
 /// The most that is asked for in one call.
 const PAGE_MAX: usize = 100;

@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::wait::{WaitArgs, Watch, in_words, way_back};
-use crate::cli::Global;
-use crate::client::aftermath;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Format, note, printable};
 use crate::products::runtimes::client::{Broker, Changed, Ids, LastOperation, Reply, State, Subject};
+use app::cli::Global;
+use app::client::aftermath;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Format, note, printable};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::output::{note, printable};
 use crate::products::runtimes::client::{Action, Parameters, Plan, guessed};
+use app::output::{note, printable};
 
 /// Larger than any broker takes.
 const BYTES_MAX: u64 = 1024 * 1024;

@@ -7,13 +7,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::wait::{WaitArgs, Watch, in_words};
-use crate::cli::Global;
-use crate::cmd::wait::Ended;
-use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Mood, Table, note, printable};
 use crate::products::runtimes::client::{
     Broker, Catalog, Ids, Instance, LastOperation, State, Subject, plain,
 };
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Mood, Table, note, printable};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -7,10 +7,10 @@ use super::PlanArgs;
 use super::locate::{Located, known, locate};
 use super::outcome::{Asked, Verb};
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::exit::Exit;
-use crate::output::note;
 use crate::products::runtimes::client::{Broker, Subject};
+use app::cli::Global;
+use app::exit::Exit;
+use app::output::note;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,9 +10,9 @@ use super::locate::{Located, known, locate};
 use super::outcome::{Asked, Verb};
 use super::params::{ContextArgs, ParamArgs};
 use super::wait::WaitArgs;
-use crate::cli::Global;
-use crate::exit::Exit;
 use crate::products::runtimes::client::{Action, Broker, Subject};
+use app::cli::Global;
+use app::exit::Exit;
 
 const EXAMPLES: &str = "\
 Examples:

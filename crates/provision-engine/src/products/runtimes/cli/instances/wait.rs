@@ -6,11 +6,11 @@ use anyhow::Result;
 use api::client::{Look, Pace, Waited};
 use clap::Args;
 
-use crate::cmd::wait::{Ended, or_come_back};
-use crate::config::Period;
-use crate::exit::TimedOut;
-use crate::output::{ProgressPrinter, lasted, printable};
 use crate::products::runtimes::client::{Broker, Ids, LastOperation, Reply, State, Subject};
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::TimedOut;
+use app::output::{ProgressPrinter, lasted, printable};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
