@@ -1,11 +1,9 @@
 //! The program as a library, for its binary and for the benchmark: its products, and the demonstration of all of them.
 
-#[cfg(test)]
-mod command_line_tests;
 mod demo;
 mod products;
 #[cfg(test)]
-mod settings_tests;
+mod tests;
 
 use ::app::App;
 

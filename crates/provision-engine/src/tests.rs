@@ -1,0 +1,4 @@
+//! Tests of the whole program that need no server.
+
+mod command_line;
+mod settings;
