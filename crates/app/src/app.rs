@@ -1,5 +1,8 @@
 //! `App`: a program that is made of products.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::{Any, TypeId};
 use std::path::Path;
 use std::process::ExitCode;
