@@ -68,7 +68,7 @@ impl Limits {
     }
 
     /// For the commands of this machine, which are few.
-    pub fn for_commands(self) -> Limits {
+    pub(crate) fn for_commands(self) -> Limits {
         Limits { connections: self.connections.min(64), per_address: self.connections.min(64), ..self }
     }
 }

@@ -26,6 +26,18 @@ pub fn is_meant(question: &str) -> Result<bool> {
     Ok(answer.is_some_and(|answer| is_yes(&answer)))
 }
 
+/// The same where only stdin has to be a terminal. `otherwise` is the error where it is none.
+pub fn is_meant_or(question: &str, otherwise: &str) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("{otherwise}: give --yes");
+    }
+    let mut stderr = std::io::stderr().lock();
+    write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush()).context("cannot ask")?;
+    let mut answer = String::new();
+    std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut answer).context("cannot read the answer")?;
+    Ok(is_yes(answer.trim()))
+}
+
 fn is_yes(answer: &str) -> bool {
     matches!(answer.to_lowercase().as_str(), "y" | "yes")
 }

@@ -17,7 +17,7 @@ pub struct ProgressPrinter {
 }
 
 impl ProgressPrinter {
-    pub fn new() -> ProgressPrinter {
+    pub fn to_stderr() -> ProgressPrinter {
         ProgressPrinter::on(io::stderr().is_terminal())
     }
 

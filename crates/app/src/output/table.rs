@@ -39,6 +39,7 @@ impl Cell {
     }
 
     /// For columns that would otherwise push the others off the screen.
+    #[must_use]
     pub fn cut(mut self, chars_max: usize) -> Cell {
         if self.text.chars().count() > chars_max {
             self.text = self.text.chars().take(chars_max.saturating_sub(1)).collect();

@@ -88,7 +88,7 @@ async fn submit_all(
     limit: Period,
 ) -> Result<Vec<Uuid>, CallError> {
     let (pace, notice) = (patient(limit.get()), Notice::default());
-    let (progress, count) = (ProgressPrinter::new(), Counter::new(0_usize));
+    let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |key: &String| {
         let submit = async || client.submit(body, key).await;
         let operation = client.http.retry(pace, submit, |news| notice.news(&news)).await?;
@@ -111,7 +111,7 @@ async fn wait_all(
     limit: Period,
 ) -> Result<Vec<(Phase, bool)>, CallError> {
     let (pace, notice) = (looking(limit.get()), Notice::default());
-    let (progress, count) = (ProgressPrinter::new(), Counter::new(0_usize));
+    let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |id: &Uuid| {
         let waited = wait(client, *id, Goal::Success, pace, &notice).await;
         count.set(count.get() + 1);

@@ -2,27 +2,24 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use doors::osb::{MissingVersion, OsbSettings};
 use drivers::director::{ClientCredentials, Director, HttpDirector};
 use drivers::kubernetes::{Clusters, HttpClusters};
 use drivers::provisioner::{HttpProvisioner, Provisioner};
+use engine::WallClock;
 use engine::secret::SecretString;
 use engine::store::Store;
-use engine::{WallClock, Workflow};
 use workflows::Drivers;
 use workflows::runtime::accounts::Accounts;
 use workflows::runtime::catalog::Catalog;
 use workflows::runtime::external::ExternalSteps;
 use workflows::runtime::override_source::{OverrideFiles, OverrideObjects, OverrideSource};
-use workflows::runtime::provision::Provision;
-use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager, UnknownOutcome};
+use workflows::runtime::{AuditLog, Components, Runtimes, ServiceManager};
 
 use super::NoProvisioner;
 use super::settings::{
-    Director as DirectorSettings, Login, Osb, Provisioner as ProvisionerSettings, Runtime, Settings,
+    Director as DirectorSettings, Login, Provisioner as ProvisionerSettings, Runtime, Settings,
 };
 use app::compose::{read, secret};
 
@@ -42,10 +39,7 @@ fn runtimes(runtime: &Runtime) -> Result<Runtimes> {
         kubernetes_version: runtime.kubernetes_version.clone(),
         poll_max: runtime.poll.get(),
         settle: runtime.settle.get(),
-        unknown_outcome: match runtime.unknown_outcome.as_str() {
-            "create_again" => UnknownOutcome::CreateAgain,
-            _ => UnknownOutcome::Ask,
-        },
+        unknown_outcome: runtime.unknown_outcome,
         cluster_role: runtime.cluster_role.clone(),
         service_manager: login(&runtime.service_manager)?.map(|(url, username, password)| ServiceManager {
             url,
@@ -136,23 +130,6 @@ pub(super) fn configured(settings: &Settings, store: &Arc<dyn Store>, drivers: D
     let external = ExternalSteps::load(path, &drivers);
     let external = external.map_err(|error| anyhow!("{}: {error}", path.display()))?;
     Ok(Drivers { external: Arc::new(external), ..drivers })
-}
-
-pub(super) fn osb(osb: &Osb, operation_deadline: Duration) -> OsbSettings {
-    let minor = osb.catalog_level.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(17);
-    OsbSettings {
-        compat_keb: osb.compat_keb,
-        catalog_level: (2, minor),
-        gone: osb.gone,
-        missing_version: match osb.missing_version {
-            400 => MissingVersion::BadRequest,
-            _ => MissingVersion::PreconditionFailed,
-        },
-        retry_after: osb.retry_after.get(),
-        bind_wait: osb.bind_wait.get(),
-        // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
-        polling_max: Provision::DEADLINE.min(operation_deadline) * 5 / 4,
-    }
 }
 
 fn parsed<T>(path: Option<&Path>, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<Option<T>> {

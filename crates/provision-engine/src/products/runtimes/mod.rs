@@ -12,9 +12,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use async_trait::async_trait;
 use doors::Doors;
+use doors::osb::OsbSettings;
 use engine::secret::ExposeSecret;
-use engine::{EngineBuilder, Role};
+use engine::{EngineBuilder, Role, Workflow};
 use workflows::Drivers;
+use workflows::runtime::provision::Provision;
 use workflows::runtime::{PROVISION, bind, deprovision, provision, unbind, update};
 
 use super::no_drivers;
@@ -78,8 +80,9 @@ impl Product for Runtimes {
     }
 
     fn api(&self, config: &Config, doors: &mut Doors) -> Result<()> {
-        let operation_deadline = config.engine.operation_deadline.get();
-        doors.settings.osb = compose::osb(&config.section::<Settings>().osb, operation_deadline);
+        // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
+        let polling_max = Provision::DEADLINE.min(config.engine.operation_deadline.get()) * 5 / 4;
+        doors.settings.osb = OsbSettings { polling_max, ..config.section::<Settings>().osb };
         doors.catalog = Some(Arc::clone(&self.drivers.runtimes.catalog));
         Ok(())
     }

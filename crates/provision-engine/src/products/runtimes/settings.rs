@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use ::config::Preset::{Is, Nothing};
 use ::config::{DAY, HOUR, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
+use doors::osb::{MissingVersion, OsbSettings};
 use drivers::provisioner::Dialect;
+use workflows::runtime::UnknownOutcome;
 
 /// Everything about runtimes.
 #[derive(Debug, Clone)]
@@ -13,7 +15,7 @@ pub(crate) struct Settings {
     pub(crate) director: Director,
     pub(crate) kubernetes_timeout: Period,
     pub(crate) runtime: Runtime,
-    pub(crate) osb: Osb,
+    pub(crate) osb: OsbSettings,
 }
 
 #[derive(Debug, Clone)]
@@ -29,7 +31,7 @@ pub(crate) struct Runtime {
     pub(crate) kubernetes_version: String,
     pub(crate) poll: Period,
     pub(crate) settle: Period,
-    pub(crate) unknown_outcome: String,
+    pub(crate) unknown_outcome: UnknownOutcome,
     pub(crate) cluster_role: String,
     pub(crate) expiry_check: Period,
     pub(crate) service_manager: Login,
@@ -67,16 +69,6 @@ pub(crate) struct Director {
     pub(crate) client_id: Option<String>,
     pub(crate) client_secret_file: Option<PathBuf>,
     pub(crate) scope: Option<String>,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Osb {
-    pub(crate) gone: bool,
-    pub(crate) catalog_level: String,
-    pub(crate) missing_version: u64,
-    pub(crate) retry_after: Period,
-    pub(crate) bind_wait: Period,
-    pub(crate) compat_keb: bool,
 }
 
 impl Section for Settings {
@@ -194,7 +186,10 @@ fn runtime(settings: &mut Reader<'_>) -> Runtime {
         kubernetes_version: settings.get("runtime.kubernetes_version"),
         poll: settings.get("runtime.poll"),
         settle: settings.get("runtime.settle"),
-        unknown_outcome: settings.get("runtime.unknown_outcome"),
+        unknown_outcome: settings.one_of(
+            "runtime.unknown_outcome",
+            &[("ask", UnknownOutcome::Ask), ("create_again", UnknownOutcome::CreateAgain)],
+        ),
         cluster_role: settings.get("runtime.cluster_role"),
         expiry_check: settings.get("runtime.expiry_check"),
         service_manager: login(settings, "runtime.service_manager"),
@@ -242,17 +237,23 @@ fn director(settings: &mut Reader<'_>) -> Director {
     director
 }
 
-fn osb(settings: &mut Reader<'_>) -> Osb {
-    let missing_version: u64 = settings.get("osb.missing_version");
-    if ![400, 412].contains(&missing_version) {
-        settings.refuse("osb.missing_version", format!("expected 400 or 412, got {missing_version}"));
-    }
-    Osb {
-        gone: settings.get("osb.gone"),
-        catalog_level: settings.get("osb.catalog_level"),
-        missing_version,
-        retry_after: settings.get("osb.retry_after"),
-        bind_wait: settings.get("osb.bind_wait"),
+fn osb(settings: &mut Reader<'_>) -> OsbSettings {
+    let missing_version = match settings.get::<u64>("osb.missing_version") {
+        400 => MissingVersion::BadRequest,
+        412 => MissingVersion::PreconditionFailed,
+        other => {
+            settings.refuse("osb.missing_version", format!("expected 400 or 412, got {other}"));
+            MissingVersion::PreconditionFailed
+        }
+    };
+    let level: String = settings.get("osb.catalog_level");
+    OsbSettings {
         compat_keb: settings.get("compat.keb"),
+        catalog_level: (2, level.split('.').nth(1).and_then(|minor| minor.parse().ok()).unwrap_or(17)),
+        gone: settings.get("osb.gone"),
+        missing_version,
+        retry_after: settings.get::<Period>("osb.retry_after").get(),
+        bind_wait: settings.get::<Period>("osb.bind_wait").get(),
+        ..OsbSettings::default()
     }
 }

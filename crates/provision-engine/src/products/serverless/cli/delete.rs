@@ -1,8 +1,6 @@
 //! `serverless delete`: takes back what `create` made.
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Args;
 use doors::serverless::wire::Operation;
 
@@ -12,6 +10,7 @@ use app::cli::Global;
 use app::cmd::wait::Ended;
 use app::exit::Exit;
 use app::output::{self, Format, note};
+use app::prompt::is_meant_or;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +34,8 @@ pub(super) struct DeleteArgs {
 
 pub(super) async fn run(global: &Global, args: &DeleteArgs, client: &ServerlessClient) -> Result<Exit> {
     let id = args.id;
-    if !args.yes && !is_meant(id)? {
+    let otherwise = format!("nobody is here to ask whether runtime {id} shall be deleted");
+    if !args.yes && !is_meant_or(&format!("Delete runtime {id}?"), &otherwise)? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
@@ -69,16 +69,4 @@ fn print(global: &Global, id: i32, operation: &Operation) -> Result<()> {
         Format::Name => output::data(&id.to_string()),
         Format::Table | Format::Wide => Ok(()),
     }
-}
-
-/// Asks whoever sits at the terminal. Where nobody does, only `--yes` will do.
-fn is_meant(id: i32) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nobody is here to ask whether runtime {id} shall be deleted: give --yes");
-    }
-    let mut stderr = io::stderr().lock();
-    write!(stderr, "Delete runtime {id}? [y/N] ").and_then(|()| stderr.flush()).context("cannot ask")?;
-    let mut answer = String::new();
-    io::stdin().lock().take(64).read_line(&mut answer).context("cannot read the answer")?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

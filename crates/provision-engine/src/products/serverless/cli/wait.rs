@@ -38,7 +38,7 @@ impl PatienceArgs {
     pub(super) fn start(&self) -> Patience {
         let limit = self.timeout.get();
         let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
-        Patience { pace, limit, progress: ProgressPrinter::new() }
+        Patience { pace, limit, progress: ProgressPrinter::to_stderr() }
     }
 }
 

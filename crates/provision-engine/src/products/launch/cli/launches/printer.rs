@@ -23,7 +23,7 @@ pub(crate) struct LaunchPrinter {
 
 impl LaunchPrinter {
     pub(crate) fn new() -> LaunchPrinter {
-        LaunchPrinter::with(ProgressPrinter::new(), None)
+        LaunchPrinter::with(ProgressPrinter::to_stderr(), None)
     }
 
     /// For scripts that want to see every change.

@@ -1,8 +1,6 @@
 //! `instances delete`: takes back what `create` made.
 
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Args;
 
 use super::PlanArgs;
@@ -13,6 +11,7 @@ use crate::products::runtimes::client::{Broker, Subject};
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::{note, printable};
+use app::prompt::is_meant_or;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +42,9 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &Broker) -> 
         located => known(located, &args.id)?,
     };
     let name = plan.offer.map_or(plan.ids.plan.as_str(), |offer| &offer.plan.name);
-    if !args.yes && !is_meant(&args.id, name)? {
+    let question = format!("Delete instance {} of plan {}?", printable(&args.id), printable(name));
+    let otherwise = format!("nobody is here to ask whether instance {} shall be deleted", args.id);
+    if !args.yes && !is_meant_or(&question, &otherwise)? {
         note("nothing was deleted");
         return Ok(Exit::ERROR);
     }
@@ -60,18 +61,4 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, broker: &Broker) -> 
 fn gone(id: &str) -> Exit {
     note(format!("instance {id} is gone already"));
     Exit::GOOD
-}
-
-/// Asks whoever sits at the terminal. Where nobody does, only `--yes` will do.
-fn is_meant(id: &str, plan: &str) -> Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nobody is here to ask whether instance {id} shall be deleted: give --yes");
-    }
-    let mut stderr = io::stderr().lock();
-    write!(stderr, "Delete instance {} of plan {}? [y/N] ", printable(id), printable(plan))
-        .and_then(|()| stderr.flush())
-        .context("cannot ask")?;
-    let mut answer = String::new();
-    io::stdin().lock().take(64).read_line(&mut answer).context("cannot read the answer")?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

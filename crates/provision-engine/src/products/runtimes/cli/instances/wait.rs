@@ -76,7 +76,7 @@ impl Watch<'_> {
             let (words, pause) = (in_words(&body), retry_after.map(within_reason));
             Ok(Look { pause, ..Look::going(body, words) })
         };
-        let mut progress = ProgressPrinter::new();
+        let mut progress = ProgressPrinter::to_stderr();
         let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(self.limit));
         match broker.http.wait_until(pace, look, |news| progress.news(&news)).await? {
             Waited::Over(last) => Ok(last),
