@@ -26,7 +26,7 @@ use crate::config::Period;
 use crate::paths::{DataDir, DataDirError, DataDirLock};
 use process::{Health, health};
 
-pub use process::reachable;
+pub(crate) use process::reachable;
 
 /// How long to pause between two looks at another process.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -60,13 +60,17 @@ impl Entry {
 
 /// The pid file of this process. It is there from when the engine listens until this value is dropped.
 #[derive(Debug)]
-pub struct PidFile {
+pub(crate) struct PidFile {
     path: PathBuf,
 }
 
 impl PidFile {
     /// Only the holder of the lock can write it, so an older pid file is always that of a dead process.
-    pub fn create(lock: &DataDirLock, listen: SocketAddr, local: Option<SocketAddr>) -> Result<PidFile> {
+    pub(crate) fn create(
+        lock: &DataDirLock,
+        listen: SocketAddr,
+        local: Option<SocketAddr>,
+    ) -> Result<PidFile> {
         let path = lock.dir().pid_file();
         let entry = Entry { pid: std::process::id(), listen, local };
         let draft = path.with_extension("pid.new");
@@ -91,7 +95,7 @@ impl Drop for PidFile {
 
 /// An engine in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
+pub(crate) struct Running {
     pub pid: u32,
     pub listen: SocketAddr,
     pub local: Option<SocketAddr>,
@@ -100,13 +104,13 @@ pub struct Running {
 
 impl Running {
     /// For people and browsers.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         let scheme = if self.local.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen)
     }
 
     /// For commands on the same machine, which need no certificate.
-    pub fn near(&self) -> SocketAddr {
+    pub(crate) fn near(&self) -> SocketAddr {
         self.local.unwrap_or(self.listen)
     }
 }
@@ -120,7 +124,7 @@ impl fmt::Display for Running {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub(crate) enum Status {
     Running(Running),
     /// There is a pid file, but its process is gone or is another program by now.
     Stale,
@@ -129,7 +133,7 @@ pub enum Status {
 
 impl Status {
     /// As init scripts do it: 0 when it runs, 3 when it does not.
-    pub fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Status::Running(_) => 0,
             Status::Stale | Status::NotRunning => 3,
@@ -148,7 +152,7 @@ impl fmt::Display for Status {
 }
 
 #[derive(Debug)]
-pub enum Started {
+pub(crate) enum Started {
     Now(Running),
     Already(Running),
 }
@@ -163,7 +167,7 @@ impl fmt::Display for Started {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(crate) enum Stopped {
     Now { pid: u32 },
     Killed { pid: u32 },
     WasNotRunning,
@@ -181,19 +185,19 @@ impl fmt::Display for Stopped {
 
 /// How the engine of one data directory is controlled.
 #[derive(Debug)]
-pub struct Control {
+pub(crate) struct Control {
     dir: DataDir,
     /// The program that is started, and by whose name a process is known to be an engine.
     program: PathBuf,
 }
 
 impl Control {
-    pub fn new(dir: DataDir) -> Result<Control> {
+    pub(crate) fn new(dir: DataDir) -> Result<Control> {
         let program = std::env::current_exe().context("cannot find the program's own file")?;
         Ok(Control { dir, program })
     }
 
-    pub fn status(&self) -> Result<Status> {
+    pub(crate) fn status(&self) -> Result<Status> {
         let path = self.dir.pid_file();
         let entry = match Entry::read(&path) {
             Ok(Some(entry)) => entry,
@@ -220,7 +224,7 @@ impl Control {
 
     /// Starts this program again with `arguments`, in the background, and waits until it is healthy. When it
     /// is not within `timeout`, it is stopped and the error ends with the last lines that it printed.
-    pub fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<Started> {
+    pub(crate) fn start(&self, arguments: &[OsString], timeout: Duration) -> Result<Started> {
         if let Status::Running(running) = self.status()? {
             // A process that was killed a moment ago still has a pid, and listens no longer.
             let may_be_ending = matches!(health(running.near()), Health::Bad);
@@ -255,7 +259,7 @@ impl Control {
     }
 
     /// Asks the engine to stop and waits for at most `grace`; with `force` it is killed then.
-    pub fn stop(&self, grace: Duration, force: bool) -> Result<Stopped> {
+    pub(crate) fn stop(&self, grace: Duration, force: bool) -> Result<Stopped> {
         let Status::Running(Running { pid, .. }) = self.status()? else { return Ok(Stopped::WasNotRunning) };
         process::signal(pid, Signal::TERM).with_context(|| format!("cannot stop pid {pid}"))?;
         if self.wait_until_gone(pid, grace) {
@@ -272,7 +276,7 @@ impl Control {
     }
 
     /// Stops the engine, if it runs, and starts it.
-    pub fn restart(
+    pub(crate) fn restart(
         &self,
         arguments: &[OsString],
         timeout: Duration,

@@ -1,7 +1,7 @@
 //! The platform as a library: `App`, a program that is made of products, and `trait Product`.
 
 mod app;
-pub mod background;
+mod background;
 pub mod cli;
 pub mod client;
 pub mod cmd;
