@@ -64,9 +64,10 @@ impl Desk {
         ];
         let flags: Vec<_> =
             flags.iter().chain(more).map(|(path, text)| (String::from(*path), String::from(*text))).collect();
-        let (config, _) = Config::load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
+        let app = provision_engine::app();
+        let (config, _) = app.load(Some(Path::new("/dev/null")), std::iter::empty(), &flags)?;
         let meter = Arc::new(Meter::new());
-        let house = House::open(&config, &meter).await?;
+        let house = House::open(&app, &config, &meter).await?;
         let name = format!("bench-{}", Uuid::now_v7().simple());
         let platform = Platform::open(&house, &config, &meter, &name, Role::Admin).await?;
         Ok(Desk { house, platform: Arc::new(platform), config, meter })

@@ -1,11 +1,13 @@
 //! The files of the configuration: where they are looked for, and how much of them is read.
 
+use std::any::Any;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::ConfigError;
-use crate::layers::Surroundings;
+use crate::layers::{Layers, Surroundings};
 
 /// A configuration is a page or two; anything larger is the wrong file.
 const LARGEST: u64 = 1024 * 1024;
@@ -13,7 +15,6 @@ const LARGEST: u64 = 1024 * 1024;
 /// Where our own file is looked for when nobody names it. The second one belongs to the installation.
 const USUAL: &str = "provision-engine.yaml";
 const INSTALLED: &str = "/etc/provision-engine/config.yaml";
-const ENGINE_CONF: &str = "/etc/provision-engine/engine.conf";
 
 /// A file and what it says.
 pub type Text = (PathBuf, Vec<u8>);
@@ -22,15 +23,31 @@ pub type Text = (PathBuf, Vec<u8>);
 #[derive(Default)]
 pub struct Files {
     pub own: Option<Text>,
-    pub engine_conf: Option<Text>,
+    /// What lies below it.
+    pub base: Option<Text>,
+}
+
+/// A file of another program that lies below our own.
+#[derive(Debug, Clone, Copy)]
+pub struct BaseFile {
+    /// The variable that names it.
+    pub variable: &'static str,
+    /// Where it is in an installation.
+    pub installed: &'static str,
+    /// Lays it over the defaults, and answers what is to be kept of it beside the settings.
+    pub lay_over: fn(&mut Layers<'_>, &Path, &[u8]) -> Arc<dyn Any + Send + Sync>,
 }
 
 pub fn own(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
     find(named, around, "PROVISION_ENGINE_CONFIG", &[USUAL, &around.installed(INSTALLED)])
 }
 
-pub fn engine_conf(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
-    find(named, around, "PROVISION_ENGINE_ENGINE_CONF", &[&around.installed(ENGINE_CONF)])
+pub fn base(
+    file: &BaseFile,
+    named: Option<&Path>,
+    around: &Surroundings,
+) -> Result<Option<Text>, ConfigError> {
+    find(named, around, file.variable, &[&around.installed(file.installed)])
 }
 
 /// A file that somebody named must exist; a usual one may be missing.
@@ -74,6 +91,12 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
+    const BASE: BaseFile = BaseFile {
+        variable: "V",
+        installed: "/etc/provision-engine/engine.conf",
+        lay_over: |_, _, _| Arc::new(()),
+    };
+
     #[test]
     fn a_named_file_must_exist_and_a_usual_one_may_be_missing() {
         let dir = tempfile::tempdir().unwrap();
@@ -106,10 +129,10 @@ mod tests {
         std::fs::create_dir_all(&etc).unwrap();
         let prefix = format!("{}/", dir.path().display());
         let around = Surroundings::of([pair("PROVISION_ENGINE_PREFIX", &prefix)].into_iter());
-        assert!(engine_conf(None, &around).unwrap().is_none());
+        assert!(base(&BASE, None, &around).unwrap().is_none());
         std::fs::write(etc.join("engine.conf"), ":port: 1\n").unwrap();
         std::fs::write(etc.join("config.yaml"), "server: {}\n").unwrap();
-        assert_eq!(engine_conf(None, &around).unwrap().unwrap().0, etc.join("engine.conf"));
+        assert_eq!(base(&BASE, None, &around).unwrap().unwrap().0, etc.join("engine.conf"));
         assert_eq!(own(None, &around).unwrap().unwrap().1, b"server: {}\n");
     }
 
@@ -120,7 +143,7 @@ mod tests {
         std::fs::write(&path, "#".repeat(1024 * 1024 + 1)).unwrap();
         let error = own(Some(&path), &Surroundings::default()).unwrap_err().to_string();
         assert!(error.ends_with("larger than 1048576 bytes"), "{error}");
-        assert_eq!(engine_conf(Some(&path), &Surroundings::default()).unwrap_err().to_string(), error);
+        assert_eq!(base(&BASE, Some(&path), &Surroundings::default()).unwrap_err().to_string(), error);
     }
 
     fn pair(name: &str, value: &str) -> (String, String) {

@@ -126,6 +126,10 @@ impl<'a> Layers<'a> {
         Layers { table, surroundings, found: BTreeMap::new(), warnings: Vec::new(), problems: Vec::new() }
     }
 
+    pub fn table(&self) -> &'a Table {
+        self.table
+    }
+
     pub fn surroundings(&self) -> &Surroundings {
         self.surroundings
     }

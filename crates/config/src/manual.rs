@@ -49,7 +49,7 @@ pub fn render(table: &Table) -> String {
 }
 
 fn row(text: &mut String, setting: &Setting) {
-    let Setting { path, default, kind, doc } = setting;
+    let Setting { path, default, kind, doc, .. } = setting;
     let path = path.replace('*', "NAME");
     let default = match default {
         Preset::Nothing | Preset::StateDir => default.to_string(),

@@ -12,6 +12,16 @@ pub struct Setting {
     pub default: Preset,
     pub kind: Kind,
     pub doc: &'static str,
+    /// Whether a value names a system outside this program.
+    pub is_external: bool,
+}
+
+impl Setting {
+    /// The same row where its kind does not say whether it names a system outside this program.
+    #[must_use]
+    pub const fn external(self, is_external: bool) -> Setting {
+        Setting { is_external, ..self }
+    }
 }
 
 /// What a setting is when nobody sets it.
@@ -88,7 +98,7 @@ impl Kind {
 
 /// A row.
 pub const fn set(path: &'static str, default: Preset, kind: Kind, doc: &'static str) -> Setting {
-    Setting { path, default, kind, doc }
+    Setting { path, default, kind, doc, is_external: matches!(kind, Kind::Url | Kind::Database) }
 }
 
 pub const SECOND: Period = Period::seconds(1);

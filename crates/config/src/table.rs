@@ -7,7 +7,7 @@ use crate::setting::Setting;
 #[derive(Debug)]
 pub struct Table {
     settings: Vec<Setting>,
-    removed: &'static [&'static str],
+    removed: Vec<&'static str>,
 }
 
 /// What a dotted path means.
@@ -20,14 +20,24 @@ pub enum Shape<'a> {
 }
 
 impl Table {
-    /// One slice per part of the program.
+    /// One slice per part of the program. Rows with the same first name stand together, where the first of them is; a
+    /// row that two parts share is taken from the first of them.
     pub fn new(parts: &[&[Setting]]) -> Table {
-        Table { settings: parts.concat(), removed: &[] }
+        let mut groups: Vec<(&str, Vec<Setting>)> = Vec::new();
+        for setting in parts.iter().flat_map(|part| part.iter()) {
+            let name = setting.path.split_once('.').map_or("", |(name, _)| name);
+            match groups.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, rows)) if rows.iter().any(|row| row.path == setting.path) => {}
+                Some((_, rows)) => rows.push(*setting),
+                None => groups.push((name, vec![*setting])),
+            }
+        }
+        Table { settings: groups.into_iter().flat_map(|(_, rows)| rows).collect(), removed: Vec::new() }
     }
 
     /// Settings of earlier releases. A file that still has one is read, with a warning that says so.
     #[must_use]
-    pub fn removed(self, paths: &'static [&'static str]) -> Table {
+    pub fn removed(self, paths: Vec<&'static str>) -> Table {
         Table { removed: paths, ..self }
     }
 
@@ -97,6 +107,14 @@ mod tests {
         assert!(matches!(table.shape("engine.limits."), Shape::Unknown));
         assert!(matches!(table.shape("engine.limits.a.b"), Shape::Unknown));
         assert!(matches!(table.shape("eng"), Shape::Unknown));
+    }
+
+    #[test]
+    fn rows_of_one_name_stand_together_and_a_shared_row_stands_once() {
+        let row = |path| set(path, Preset::Nothing, Kind::Text, "Some text.");
+        let table = Table::new(&[&[row("a.x"), row("b.x")], &[row("a.y"), row("b.x"), row("b.y")]]);
+        let paths: Vec<&str> = table.iter().map(|setting| setting.path).collect();
+        assert_eq!(paths, ["a.x", "a.y", "b.x", "b.y"]);
     }
 
     #[test]

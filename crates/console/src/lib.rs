@@ -70,7 +70,6 @@ mod operations;
 mod pages;
 pub mod parts;
 pub mod path;
-pub mod products;
 mod pulse;
 mod router;
 mod shell;

@@ -115,7 +115,7 @@ impl Pages {
         Resource { name, page: self.page_of(name) }
     }
 
-    pub(crate) fn page_of_target(&self, kind: &str, target: &str) -> Option<String> {
+    pub fn page_of_target(&self, kind: &str, target: &str) -> Option<String> {
         find(&self.audited, kind, target)
     }
 

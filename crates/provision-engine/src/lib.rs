@@ -1,56 +1,25 @@
-//! The program as a library, for its binary and for the benchmark: it serves, and it talks to a running server.
+//! The program as a library, for its binary and for the benchmark: its products, and the demonstration of all of them.
 
-mod background;
-mod broker;
-mod cli;
-mod client;
-mod cmd;
-mod compose;
-mod config;
-mod exit;
-pub mod hints;
-mod key_file;
-mod launching;
-pub mod listener;
-mod logs;
-mod orphans;
-pub mod output;
-mod paths;
-mod serverless;
-mod signals;
+mod demo;
+#[cfg(test)]
+mod tests;
 
-use std::process::ExitCode;
+use ::app::App;
 
-use clap::Parser;
+use ::demo::Demo;
+use ::launch::Launch;
+use ::runtimes::Runtimes;
+use ::serverless::Serverless;
 
-use crate::cli::Cli;
-use crate::cmd::server;
-use crate::exit::Exit;
+pub use ::app::{Config, House, listener, output};
+pub use demo::{device, platform};
 
-pub use crate::cmd::{device, platform};
-pub use crate::compose::House;
-pub use crate::config::Config;
-
-/// Does what the command line of this process says.
-pub fn run() -> ExitCode {
-    if let Some(words) = server::words(std::env::args_os()) {
-        return answer(server::run(&words));
-    }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(usage) => {
-            // Help goes to stdout and is no error; anything else is, and 2 is taken by checks.
-            let exit = if usage.use_stderr() { Exit::ERROR } else { Exit::GOOD };
-            let _ = usage.print();
-            return exit.into();
-        }
-    };
-    answer(cmd::run(&cli))
-}
-
-fn answer(ran: anyhow::Result<Exit>) -> ExitCode {
-    match ran {
-        Ok(exit) => exit.into(),
-        Err(error) => cmd::report(&error).into(),
-    }
+/// The program with its products, in the order of their settings, workflows and commands.
+pub fn app() -> App {
+    App::new("provision-engine")
+        .commands_first(demo::commands)
+        .product::<Demo>()
+        .product::<Runtimes>()
+        .product::<Serverless>()
+        .product::<Launch>()
 }

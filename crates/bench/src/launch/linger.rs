@@ -19,7 +19,6 @@ use crate::desk::{Desk, Ground};
 use crate::load::as_float;
 use crate::measure::Effort;
 use crate::player::{Part, Player};
-use provision_engine::hints;
 use provision_engine::output::{data, note};
 
 /// Those that nobody tells anything want to look more often than they may, however few they are.
@@ -125,10 +124,8 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
 /// Hears of images in both ways, as a server does.
 async fn listen(desk: &Desk) -> Result<()> {
     let (house, closing) = (&desk.house, CancellationToken::new());
-    let events = house.cloud.events.clone().context("the sandbox has no Kafka")?;
-    tokio::spawn(hints::keep_listening(house.engine.clone(), events, closing.clone()));
-    tokio::spawn(hints::keep_telling(house.engine.clone(), closing));
-    house.cloud.introduce(desk.platform.url()).await
+    house.background(&desk.config, &closing);
+    house.serving(&desk.platform.serving()).await
 }
 
 async fn all_asked(

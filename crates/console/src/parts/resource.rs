@@ -20,3 +20,13 @@ impl fmt::Display for Resource<'_> {
 }
 
 impl HtmlSafe for Resource<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use crate::Pages;
+
+    #[test]
+    fn a_name_is_escaped() {
+        assert!(!Pages::default().show("<b>").to_string().contains("<b>"));
+    }
+}

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use drivers::opennebula::Options;
+use ::opennebula::Options;
 use reqwest::Method;
 use serde_json::json;
 

@@ -1,0 +1,31 @@
+//! Clients of APIs, as commands use them: where the server is, who asks, and what an error means.
+
+mod address;
+mod explain;
+mod platform;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use api::client::{Api, CallError, ErrorFormat};
+use secrecy::{ExposeSecret, SecretString};
+
+pub use address::Address;
+pub use explain::{aftermath, exit, more};
+pub use platform::{PlatformClient, word};
+
+const FILE_BYTES_MAX: u64 = 8_192;
+
+/// What a call gives.
+pub type Answered<T> = Result<T, CallError>;
+
+pub static PLATFORM: Api =
+    Api { format: ErrorFormat::Problem, noun: "", question: "is it a provision-engine?" };
+/// The text of a small file, without the end of its line.
+pub fn secret_in(path: &Path) -> io::Result<SecretString> {
+    let mut text = String::new();
+    File::open(path)?.take(FILE_BYTES_MAX).read_to_string(&mut text)?;
+    let text = SecretString::from(text);
+    Ok(SecretString::from(text.expose_secret().trim_end_matches(['\r', '\n'])))
+}

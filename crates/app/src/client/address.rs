@@ -1,0 +1,101 @@
+//! Where the server is and the token for it: flags, then the environment, then the data directory.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use api::client::{Api, Auth, Client, is_loopback};
+use reqwest::Url;
+use secrecy::SecretString;
+
+use super::Answered;
+use crate::background::{Control, Status, reachable};
+use crate::cli::Global;
+use crate::config::Config;
+use crate::paths::DataDir;
+
+#[derive(Debug, Clone)]
+pub struct Address {
+    url: Url,
+    token: Option<SecretString>,
+    data_dir: PathBuf,
+    /// The data directory said where the server is.
+    is_found: bool,
+    /// The secrets of the data directory may be shown to this server.
+    may_use_own: bool,
+}
+
+impl Address {
+    pub fn find(global: &Global) -> Result<Address> {
+        let (config, _) = global.load(&[])?;
+        let dir = DataDir::new(&config.data_dir);
+        let given = global.server.as_deref().filter(|server| !server.is_empty());
+        let (url, is_found) = match given {
+            Some(server) => (parse(server)?, false),
+            None => (local(&config, &dir)?, true),
+        };
+        let shown = global.token.as_deref().filter(|token| !token.is_empty()).map(SecretString::from);
+        // The token of this machine's server is nothing for a server elsewhere, unless a flag says so.
+        let may_use_own = is_found || is_loopback(&url) || global.data_dir.is_some();
+        let token = match shown {
+            Some(token) => Some(token),
+            None if may_use_own => admin_token(&dir)?,
+            None => None,
+        };
+        Ok(Address { url, token, data_dir: config.data_dir, is_found, may_use_own })
+    }
+
+    pub fn token(&self) -> Auth {
+        self.token.clone().map_or(Auth::None, Auth::Bearer)
+    }
+
+    /// Asks the data directory again when the server does not answer, if it was asked the first time.
+    pub fn client(&self, api: &'static Api, auth: Auth) -> Answered<Client> {
+        let client = Client::new(::http_client::http_client(), api, self.url.clone(), auth)?;
+        if !self.is_found {
+            return Ok(client);
+        }
+        let dir = DataDir::new(&self.data_dir);
+        Ok(client.located_by(Arc::new(move || running(&dir).ok().flatten())))
+    }
+
+    /// A file of the data directory whose secrets may be shown to this server.
+    pub fn own_file(&self, name: &str) -> Option<PathBuf> {
+        self.may_use_own.then(|| self.data_dir.join(name))
+    }
+}
+
+fn parse(server: &str) -> Result<Url> {
+    let url: Url = server.parse().with_context(|| format!("--server: {server:?} is not a URL"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        bail!("--server: {server:?} does not begin with http:// or https://");
+    }
+    Ok(url)
+}
+
+/// The server of this data directory, or the address at which it would listen.
+fn local(config: &Config, dir: &DataDir) -> Result<Url> {
+    if let Some(url) = running(dir)? {
+        return Ok(url);
+    }
+    Ok(format!("http://{}", reachable(config.server.listen)).parse()?)
+}
+
+fn running(dir: &DataDir) -> Result<Option<Url>> {
+    match Control::new(dir.clone())?.status()? {
+        Status::Running(running) => Ok(Some(format!("http://{}", reachable(running.near())).parse()?)),
+        Status::Stale | Status::NotRunning => Ok(None),
+    }
+}
+
+fn admin_token(dir: &DataDir) -> Result<Option<SecretString>> {
+    let path = dir.admin_token();
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(SecretString::from(text.trim()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        // Somebody else's data directory: the server will say that a token is needed.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}

@@ -1,0 +1,107 @@
+//! The API of the platform: operations, tokens and users.
+
+use api::client::{Client, Events};
+use reqwest::Method;
+use serde_json::Value;
+use server::wire::{
+    ChangeUser, Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, MadeUser, NewToken,
+    NewUser, Operation, OperationDetail, OperationPage, Signalled, SignedOut, Submit, TokenList, User,
+    UserList, Verb,
+};
+use uuid::Uuid;
+
+use super::{Address, Answered, PLATFORM};
+use crate::cli::Global;
+
+#[derive(Debug, Clone)]
+pub struct PlatformClient {
+    pub http: Client,
+}
+
+impl PlatformClient {
+    pub fn find(global: &Global) -> anyhow::Result<PlatformClient> {
+        let address = Address::find(global)?;
+        Ok(PlatformClient { http: address.client(&PLATFORM, address.token())? })
+    }
+
+    pub async fn submit(&self, submit: &Submit, key: &str) -> Answered<Operation> {
+        let request = self.http.request(Method::POST, &["operations"])?;
+        request.header("Idempotency-Key", key).json(submit).read().await
+    }
+
+    pub async fn list(&self, query: &ListQuery) -> Answered<OperationPage> {
+        self.http.request(Method::GET, &["operations"])?.query(query).read().await
+    }
+
+    pub async fn show(&self, id: Uuid) -> Answered<OperationDetail> {
+        self.http.get(&["operations", &id.to_string()]).await
+    }
+
+    pub async fn journal(&self, id: Uuid, query: &JournalQuery) -> Answered<JournalPage> {
+        let request = self.http.request(Method::GET, &["operations", &id.to_string(), "journal"])?;
+        request.query(query).read().await
+    }
+
+    pub async fn explain(&self, id: Uuid) -> Answered<Explanation> {
+        self.http.get(&["operations", &id.to_string(), "explain"]).await
+    }
+
+    pub async fn ask(&self, id: Uuid, verb: Verb, control: &Control) -> Answered<Operation> {
+        self.http.post(&["operations", &id.to_string(), word(verb)], control).await
+    }
+
+    pub async fn signal(&self, key: &str, payload: &Value) -> Answered<Signalled> {
+        self.http.post(&["signals", key], payload).await
+    }
+
+    pub async fn tokens(&self) -> Answered<TokenList> {
+        self.http.get(&["tokens"]).await
+    }
+
+    pub async fn create_token(&self, token: &NewToken) -> Answered<IssuedToken> {
+        self.http.post(&["tokens"], token).await
+    }
+
+    pub async fn delete_token(&self, name: &str) -> Answered<()> {
+        self.http.request(Method::DELETE, &["tokens", name])?.send().await.map(drop)
+    }
+
+    pub async fn users(&self) -> Answered<UserList> {
+        self.http.get(&["users"]).await
+    }
+
+    pub async fn create_user(&self, user: &NewUser) -> Answered<MadeUser> {
+        self.http.post(&["users"], user).await
+    }
+
+    pub async fn change_user(&self, name: &str, change: &ChangeUser) -> Answered<User> {
+        self.http.request(Method::PUT, &["users", name])?.json(change).read().await
+    }
+
+    pub async fn delete_user(&self, name: &str) -> Answered<()> {
+        self.http.request(Method::DELETE, &["users", name])?.send().await.map(drop)
+    }
+
+    pub async fn sign_out_user(&self, name: &str) -> Answered<SignedOut> {
+        self.http.request(Method::DELETE, &["users", name, "sessions"])?.read().await
+    }
+
+    /// The events after this number, as they happen.
+    pub async fn events(&self, id: Uuid, after: u32) -> Answered<Events> {
+        let mut request = self.http.request(Method::GET, &["operations", &id.to_string(), "events"])?;
+        if after > 0 {
+            request = request.header("Last-Event-ID", &after.to_string());
+        }
+        request.events().await
+    }
+}
+
+/// How a verb is written in paths and said to people.
+pub fn word(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Cancel => "cancel",
+        Verb::Pause => "pause",
+        Verb::Resume => "resume",
+        Verb::Retry => "retry",
+    }
+}

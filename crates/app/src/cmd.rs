@@ -1,0 +1,82 @@
+//! What each word on the command line does.
+
+pub mod background;
+pub mod check;
+pub mod completions;
+pub mod config;
+pub mod explain;
+pub mod keys;
+pub mod man;
+pub mod migrate;
+pub mod operations;
+pub mod plan;
+pub mod sandbox;
+pub mod serve;
+pub mod server;
+pub mod tokens;
+pub mod users;
+pub mod wait;
+
+use api::client::CallError;
+
+use crate::client;
+use crate::commands::Commands;
+use crate::config::{ConfigError, Warning};
+use crate::exit::{Exit, TimedOut};
+use crate::output::{NobodyReads, note};
+
+/// The commands before those of products: the server, and what all operations have in common.
+pub fn first(commands: &mut Commands) {
+    commands.add_async("serve", serve::run);
+    commands.add("start", background::start);
+    commands.add("stop", background::stop);
+    commands.add("restart", background::restart);
+    commands.add("status", background::status);
+    commands.add_async("sandbox", sandbox::run);
+    commands.add_async("operations", operations::run);
+    commands.add_async("explain", explain::run);
+}
+
+/// The commands behind those of products.
+pub fn last(commands: &mut Commands) {
+    commands.add_async("plan", plan::one);
+    commands.add("steps", plan::all);
+    commands.add_async("keys", keys::run);
+    commands.add_async("tokens", tokens::run);
+    commands.add_async("users", users::run);
+    commands.add_async("migrate", migrate::run);
+    commands.add("config", config::run);
+    commands.add_async("check", check::run);
+    commands.add("completions", completions::run);
+    commands.add("man", man::run);
+}
+
+/// Tells people what went wrong, and the shell what kind of thing it was.
+pub fn report(error: &anyhow::Error) -> Exit {
+    if error.is::<NobodyReads>() {
+        return Exit::GOOD;
+    }
+    if let Some(problems) = error.downcast_ref::<ConfigError>() {
+        note(format!("error: the configuration cannot be used\n{}", indented(&problems.to_string())));
+        return Exit::ERROR;
+    }
+    note(format!("error: {error:#}"));
+    if let Some(call) = error.downcast_ref::<CallError>() {
+        if let Some(more) = client::more(call) {
+            note(indented(&more));
+        }
+        return client::exit(call);
+    }
+    if error.is::<TimedOut>() { Exit::TIMED_OUT } else { Exit::ERROR }
+}
+
+/// Says what is suspicious about the configuration but harmless.
+pub fn warn(warnings: &[Warning]) {
+    for warning in warnings {
+        note(format!("warning: {warning}"));
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,132 @@
+//! `config`: whether the configuration is good, and what is in force.
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::cli::Global;
+use crate::cmd;
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::output::{self, Answer, Cell, Format, Table, note};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine config check --config provision-engine.yaml
+  provision-engine config show -o wide       where each value came from
+  provision-engine config show -o yaml       as a file
+  provision-engine config reference          what each setting means";
+
+/// Check the configuration, or show what is in force
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Find everything that is wrong, with line and column; unknown keys are warnings
+    Check,
+    /// Print every setting, with secrets masked; `-o wide` says where each came from
+    Show,
+    /// Print the manual of all settings, in Markdown
+    Reference,
+}
+
+/// What `check` found, for programs.
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// What lies below the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine_conf: Option<String>,
+    warnings: Vec<String>,
+    problems: Vec<String>,
+}
+
+struct InForce<'a>(&'a Config);
+
+impl Serialize for InForce<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.to_value_masked().serialize(serializer)
+    }
+}
+
+impl Answer for InForce<'_> {
+    fn table(&self, is_wide: bool) -> Table {
+        let columns: &[&str] =
+            if is_wide { &["SETTING", "VALUE", "FROM", "VARIABLE"] } else { &["SETTING", "VALUE"] };
+        let mut table = Table::new(columns);
+        for (path, value, origin) in self.0.origins().iter() {
+            let more = is_wide.then(|| [origin.to_string(), ::config::variable(path)].map(Cell::new));
+            table.row([path.into(), Cell::new(plain(value))].into_iter().chain(more.into_iter().flatten()));
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.origins().iter().map(|(path, _, _)| path.to_owned()).collect()
+    }
+}
+
+/// A value as it could be written in an environment variable.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "-".to_owned(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
+}
+
+pub fn run(global: &Global, args: &ConfigArgs) -> Result<Exit> {
+    match args.command {
+        ConfigCommand::Check => check(global),
+        ConfigCommand::Show => {
+            let (config, warnings) = global.load(&[])?;
+            cmd::warn(&warnings);
+            output::print(global.output, &InForce(&config))?;
+            Ok(Exit::GOOD)
+        }
+        ConfigCommand::Reference => {
+            output::data(&::config::manual::render(&global.app.table()))?;
+            Ok(Exit::GOOD)
+        }
+    }
+}
+
+fn check(global: &Global) -> Result<Exit> {
+    let is_for_programs = matches!(global.output, Format::Json | Format::Yaml);
+    let loaded = global.load(&[]);
+    let report = match &loaded {
+        Ok((config, warnings)) => Report {
+            file: config.file.as_ref().map(|file| file.display().to_string()),
+            engine_conf: config.base_file.as_ref().map(|file| file.display().to_string()),
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+            problems: Vec::new(),
+        },
+        Err(error) => Report {
+            file: None,
+            engine_conf: None,
+            warnings: Vec::new(),
+            problems: error.problems.iter().map(ToString::to_string).collect(),
+        },
+    };
+    if is_for_programs {
+        output::print_value(global.output, &report)?;
+    }
+    let (_, warnings) = loaded?;
+    cmd::warn(&warnings);
+    let read = match (&report.file, &report.engine_conf) {
+        (Some(file), Some(conf)) => format!("{file}, over {conf}"),
+        (Some(file), None) | (None, Some(file)) => file.clone(),
+        (None, None) => "no file: all defaults, the environment and the flags".to_owned(),
+    };
+    note(format!("the configuration is good ({read})"));
+    Ok(Exit::GOOD)
+}

@@ -1,0 +1,81 @@
+//! `explain`: why an operation is not finished, and what to do about it.
+
+use anyhow::Result;
+use clap::Args;
+use engine::{Clock, Timestamp, WallClock};
+use server::wire::Explanation;
+use uuid::Uuid;
+
+use super::operations::{ago, phase_cell};
+use crate::cli::Global;
+use crate::client::PlatformClient;
+use crate::exit::Exit;
+use crate::output::{self, Cell, Format, Table, printable};
+
+/// Say why an operation is not finished: the blocking step, the last error, the next attempt
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  provision-engine explain ID\n  provision-engine explain ID -o json")]
+pub struct ExplainArgs {
+    /// The operation
+    id: Uuid,
+}
+
+pub async fn run(global: &Global, args: &ExplainArgs) -> Result<Exit> {
+    let client = PlatformClient::find(global)?;
+    let explanation = client.explain(args.id).await?;
+    match global.output {
+        Format::Json | Format::Yaml => output::print_value(global.output, &explanation)?,
+        Format::Name => output::data(explanation.blocking_step.as_deref().unwrap_or_default())?,
+        Format::Table | Format::Wide => output::data(&told(&explanation, WallClock.now()))?,
+    }
+    Ok(Exit::GOOD)
+}
+
+fn told(explanation: &Explanation, now: Timestamp) -> String {
+    let mut table = Table::facts();
+    let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
+    fact("operation", Cell::new(format!("{} ({})", explanation.id, explanation.workflow)));
+    fact("phase", phase_cell(explanation.phase));
+    fact("why", Cell::new(&explanation.reason));
+    if let Some(step) = &explanation.blocking_step {
+        let title = explanation.title.as_deref().map(|title| format!(" ({title})")).unwrap_or_default();
+        fact("step", Cell::new(format!("{step}{title}")));
+    }
+    if let Some(error) = &explanation.last_error {
+        let when = ago(now, error.at);
+        fact("last error", Cell::new(format!("{} ({}, {when})", error.cause, error.step)));
+    }
+    if let Some(attempt) = explanation.attempt {
+        fact("failed attempts", Cell::new(attempt.to_string()));
+    }
+    if let Some(at) = explanation.next_attempt {
+        fact("next attempt", Cell::new(format!("{} ({at})", ago(now, at))));
+    }
+    if let Some(key) = &explanation.waiting_for_key {
+        fact("waits for", Cell::new(format!("a signal with the key {key}")));
+    }
+    if let Some(other) = explanation.queued_behind {
+        fact("queues behind", Cell::new(other.to_string()));
+    }
+    if let Some(node) = explanation.node {
+        fact("node", Cell::new(node.to_string()));
+    }
+    if !explanation.phase.is_final() {
+        fact(
+            "gives up",
+            Cell::new(format!("{} ({})", ago(now, explanation.deadline_at), explanation.deadline_at)),
+        );
+    }
+    if !explanation.left_over.is_empty() {
+        fact("left over", Cell::new(explanation.left_over.join(", ")));
+    }
+    let mut text = table.to_text();
+    if !explanation.what_you_can_do.is_empty() {
+        text.push_str("\n\nWhat you can do:");
+        for line in &explanation.what_you_can_do {
+            text.push_str("\n  - ");
+            text.push_str(&printable(line));
+        }
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! `plan` and `steps`: the tables of steps, read from the code. No server is needed. With params, `plan` is a dry
+//! run.
+
+mod dry_run;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use server::wire::{Workflow, WorkflowList, WorkflowStep};
+
+use crate::cli::Global;
+use crate::exit::Exit;
+use crate::output::{self, Answer, Cell, Format, Table, note};
+
+/// Show the steps of a workflow in the order in which they run
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct PlanArgs {
+    /// The workflow; `steps` lists all of them
+    workflow: String,
+    /// Print the request that would be sent for this, and send nothing: a file, JSON, or - for stdin
+    #[arg(long, value_name = "FILE")]
+    params: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine plan demo.hello
+  provision-engine plan demo.hello -o json
+  provision-engine plan runtime.provision --params examples/runtime.yaml
+
+The file says what a platform would ask for: plan, parameters, and context if it matters.
+Overrides, components and plans are those of the configuration in force.";
+
+/// Show the steps of all workflows
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  provision-engine steps\n  provision-engine steps -o name")]
+pub struct StepsArgs {}
+
+impl Answer for Workflow {
+    fn table(&self, is_wide: bool) -> Table {
+        let mut table = Table::new(header(is_wide));
+        for step in &self.steps {
+            table.row(cells(step, is_wide));
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.steps.iter().map(|step| step.name.clone()).collect()
+    }
+}
+
+impl Answer for WorkflowList {
+    fn table(&self, is_wide: bool) -> Table {
+        let mut columns = vec!["WORKFLOW"];
+        columns.extend(header(is_wide));
+        let mut table = Table::new(columns);
+        for workflow in &self.items {
+            for step in &workflow.steps {
+                table.row([Cell::new(&workflow.workflow)].into_iter().chain(cells(step, is_wide)));
+            }
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        let of = |workflow: &Workflow| {
+            workflow
+                .steps
+                .iter()
+                .map(|step| format!("{}/{}", workflow.workflow, step.name))
+                .collect::<Vec<_>>()
+        };
+        self.items.iter().flat_map(of).collect()
+    }
+}
+
+fn header(is_wide: bool) -> Vec<&'static str> {
+    if is_wide {
+        vec!["WEIGHT", "STEP", "EFFECT", "DRIVER", "RUNS", "CLEAN UP", "TITLE"]
+    } else {
+        vec!["WEIGHT", "STEP", "EFFECT", "RUNS", "TITLE"]
+    }
+}
+
+fn cells(step: &WorkflowStep, is_wide: bool) -> Vec<Cell> {
+    let runs = Cell::new(if step.conditional { "sometimes" } else { "always" });
+    let mut cells = vec![Cell::number(step.weight), Cell::new(&step.name), Cell::new(&step.effect)];
+    if is_wide {
+        cells.push(Cell::maybe(step.driver.as_deref()));
+    }
+    cells.push(runs);
+    if is_wide {
+        cells.push(Cell::new(if step.clean_up { "yes" } else { "no" }));
+    }
+    cells.push(Cell::new(&step.title));
+    cells
+}
+
+/// Every workflow of this release, without a server, a database or an external system.
+fn workflows(global: &Global) -> Vec<Workflow> {
+    global.app.without_database().workflows().into_iter().map(Workflow::from).collect()
+}
+
+pub async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
+    if let Some(params) = &args.params {
+        return dry_run::run(global, &args.workflow, params).await;
+    }
+    let all = workflows(global);
+    let Some(workflow) = all.iter().find(|workflow| workflow.workflow == args.workflow) else {
+        let known: Vec<&str> = all.iter().map(|workflow| workflow.workflow.as_str()).collect();
+        bail!("there is no workflow {:?}; known are {}", args.workflow, known.join(", "));
+    };
+    if matches!(global.output, Format::Table | Format::Wide) {
+        let ends = if workflow.on_failure == "unwind" { "taken back" } else { "left" };
+        note(format!("{} When a step fails, the work of the steps before it is {ends}.", workflow.about));
+    }
+    output::print(global.output, workflow)?;
+    Ok(Exit::GOOD)
+}
+
+pub fn all(global: &Global, _: &StepsArgs) -> Result<Exit> {
+    output::print(global.output, &WorkflowList { items: workflows(global) })?;
+    Ok(Exit::GOOD)
+}

@@ -1,0 +1,105 @@
+//! `tokens`: who may talk to the server.
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use engine::{Clock, Role, WallClock};
+use server::wire::{NewToken, TokenList};
+
+use super::operations::ago;
+use crate::cli::Global;
+use crate::client::PlatformClient;
+use crate::config::Period;
+use crate::exit::Exit;
+use crate::output::{self, Answer, Cell, Format, Table, note};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine tokens list
+  provision-engine tokens create --name dashboard --role reader
+  provision-engine tokens create --name ci --role admin --expires 30d
+  provision-engine tokens create --name cf-2 --role broker --platform cf
+  provision-engine tokens delete ci";
+
+/// List, make and delete the tokens that open the server's doors
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TokensArgs {
+    #[command(subcommand)]
+    command: TokensCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum TokensCommand {
+    /// List all tokens; a token itself is shown only once, when it is made
+    List,
+    /// Make a token and print it
+    Create {
+        /// What it may do: a reader looks, an operator also steers, an admin also submits and manages tokens; a broker
+        /// asks for service instances and a launcher for machines, and both see nothing else
+        #[arg(long, value_name = "ROLE")]
+        role: Role,
+        /// Its name in journals and in the audit log
+        #[arg(long, value_name = "NAME")]
+        name: String,
+        /// The platform whose credential it is, at the service broker; without it that of its own name
+        #[arg(long, value_name = "PLATFORM")]
+        platform: Option<String>,
+        /// How long it opens doors, such as 30d; for ever without it
+        #[arg(long, value_name = "TIME")]
+        expires: Option<Period>,
+    },
+    /// Delete a token: it opens nothing any more
+    Delete {
+        /// Its name
+        name: String,
+    },
+}
+
+impl Answer for TokenList {
+    fn table(&self, is_wide: bool) -> Table {
+        let now = WallClock.now();
+        let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };
+        let mut table = Table::new(["NAME", "ROLE", "CREATED", "EXPIRES"]);
+        for token in &self.items {
+            table.row([
+                Cell::new(&token.name),
+                Cell::new(Role::from(token.role).as_str()),
+                Cell::new(when(token.created_at)),
+                Cell::maybe(token.expires_at.map(when)),
+            ]);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|token| token.name.clone()).collect()
+    }
+}
+
+pub async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
+    let client = PlatformClient::find(global)?;
+    match &args.command {
+        TokensCommand::List => output::print(global.output, &client.tokens().await?)?,
+        TokensCommand::Create { role, name, platform, expires } => {
+            let expires_in_seconds = expires.map(|period| period.get().as_secs());
+            let token = NewToken {
+                name: name.clone(),
+                role: (*role).into(),
+                platform: platform.clone(),
+                expires_in_seconds,
+            };
+            let issued = client.create_token(&token).await?;
+            match global.output {
+                Format::Json | Format::Yaml => output::print_value(global.output, &issued)?,
+                Format::Name => output::data(&issued.name)?,
+                Format::Table | Format::Wide => output::data(&issued.token)?,
+            }
+            note("keep the token: nobody can show it again");
+        }
+        TokensCommand::Delete { name } => {
+            client.delete_token(name).await?;
+            note(format!("token {name} is deleted"));
+        }
+    }
+    Ok(Exit::GOOD)
+}

@@ -1,0 +1,151 @@
+//! `users`: who may sign in to the console.
+
+mod password;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use engine::{Clock, Role, WallClock};
+use server::wire::{ChangeUser, NewUser, User, UserList};
+
+use super::operations::ago;
+use crate::cli::Global;
+use crate::client::PlatformClient;
+use crate::exit::Exit;
+use crate::output::{self, Answer, Cell, Format, Table, note};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine users list
+  provision-engine users add ada --role operator
+  provision-engine users password ada
+  provision-engine users password ada < password-file
+  provision-engine users role ada admin
+  provision-engine users sign-out ada
+  provision-engine users remove ada
+
+A password is typed, or is the first line of stdin. It is never an argument: everybody on the
+machine can see a command line.";
+
+/// List, add, change and remove the people who sign in to the console
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct UsersArgs {
+    #[command(subcommand)]
+    command: UsersCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum UsersCommand {
+    /// List all users
+    List,
+    /// Add a user; prints a made password once, unless one is given
+    Add {
+        /// The name to sign in with, which is also in journals and in the audit log
+        name: String,
+        /// What they may do: launcher, reader, operator or admin
+        #[arg(long, value_name = "ROLE")]
+        role: Role,
+        /// Ask for a password, or read it from stdin, and make none
+        #[arg(long)]
+        password: bool,
+    },
+    /// Set a new password, which unlocks the user and signs them out everywhere
+    Password {
+        /// The name of the user
+        name: String,
+    },
+    /// Give a user another role, which signs them out everywhere
+    Role {
+        /// The name of the user
+        name: String,
+        /// What they may do: launcher, reader, operator or admin
+        role: Role,
+    },
+    /// Remove a user and sign them out everywhere
+    Remove {
+        /// The name of the user
+        name: String,
+    },
+    /// Sign a user out everywhere
+    SignOut {
+        /// The name of the user
+        name: String,
+    },
+}
+
+impl Answer for UserList {
+    fn table(&self, is_wide: bool) -> Table {
+        let now = WallClock.now();
+        let when = |at| if is_wide { format!("{at}") } else { ago(now, at) };
+        let mut table = Table::new(["NAME", "ROLE", "CREATED", "LOCKED UNTIL"]);
+        for user in &self.items {
+            table.row([
+                Cell::new(&user.name),
+                Cell::new(Role::from(user.role).as_str()),
+                Cell::new(when(user.created_at)),
+                Cell::maybe(user.locked_until.map(|until| until.to_string())),
+            ]);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|user| user.name.clone()).collect()
+    }
+}
+
+pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
+    let client = PlatformClient::find(global)?;
+    match &args.command {
+        UsersCommand::List => output::print(global.output, &client.users().await?)?,
+        UsersCommand::Add { name, role, password } => add(global, &client, name, *role, *password).await?,
+        UsersCommand::Password { name } => {
+            let password = Some((&password::read(name)?).into());
+            let user = client.change_user(name, &ChangeUser { role: None, password }).await?;
+            changed(global, &user, "has a new password")?;
+        }
+        UsersCommand::Role { name, role } => {
+            let change = ChangeUser { role: Some((*role).into()), password: None };
+            let user = client.change_user(name, &change).await?;
+            changed(global, &user, &format!("is {role} now"))?;
+        }
+        UsersCommand::Remove { name } => {
+            client.delete_user(name).await?;
+            note(format!("user {name} is removed"));
+        }
+        UsersCommand::SignOut { name } => {
+            let out = client.sign_out_user(name).await?;
+            match global.output {
+                Format::Json | Format::Yaml => output::print_value(global.output, &out)?,
+                _ => note(format!("user {name} is signed out, sessions ended: {}", out.sessions)),
+            }
+        }
+    }
+    Ok(Exit::GOOD)
+}
+
+async fn add(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
+    let password = if asks { Some((&password::read(name)?).into()) } else { None };
+    let made = client.create_user(&NewUser { name: name.to_owned(), role: role.into(), password }).await?;
+    match (global.output, &made.password) {
+        (Format::Json | Format::Yaml, _) => output::print_value(global.output, &made)?,
+        (Format::Name, _) => output::data(&made.name)?,
+        (Format::Table | Format::Wide, Some(password)) => output::data(password.reveal())?,
+        (Format::Table | Format::Wide, None) => note(format!("user {name} is added")),
+    }
+    if made.password.is_some() {
+        note("keep the password: nobody can show it again");
+    }
+    Ok(())
+}
+
+fn changed(global: &Global, user: &User, how: &str) -> Result<()> {
+    match global.output {
+        Format::Json | Format::Yaml => output::print_value(global.output, user)?,
+        Format::Name => output::data(&user.name)?,
+        Format::Table | Format::Wide => {
+            note(format!("user {} {how}, and is signed out everywhere", user.name));
+        }
+    }
+    Ok(())
+}

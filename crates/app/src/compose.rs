@@ -1,0 +1,201 @@
+//! Puts a server together: the configuration, the database, the keys, the engine, the products and the APIs.
+
+mod database;
+mod identity;
+mod key_ring;
+mod small_file;
+mod upkeep;
+
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use axum::Router;
+use console::{Console, ConsoleSettings, Pages};
+use engine::secret::{Sealer, SharedRing};
+use engine::store::MemoryStore;
+use engine::{AccessStore, Clock, Engine, PeopleStore, RetryPolicy, Settings, WallClock};
+use sandbox::Sandbox;
+use server::Networks;
+use server::sandbox_access::end_sandbox_access;
+use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+
+use crate::app::App;
+use crate::config::{Config, Origin};
+use crate::product::{Background, Platform, Product, Serving};
+
+pub use database::{Database, DatabaseReader, migrate};
+pub use key_ring::{Keys, known_ring};
+pub use small_file::{read, secret};
+pub use upkeep::Systems;
+pub use upkeep::since;
+
+/// A whole engine with its doors, not yet started.
+pub struct House {
+    pub engine: Engine,
+    pub access: Arc<dyn AccessStore>,
+    pub people: Arc<dyn PeopleStore>,
+    pub ring: SharedRing,
+    pub keys: Keys,
+    /// The far sides that live in this process.
+    pub sandbox: Option<Sandbox>,
+    /// Where the far sides are that have no address of their own, for people.
+    pub sandbox_url: Option<String>,
+    pub products: Vec<Arc<dyn Product>>,
+    /// How people sign in at an identity provider, where there is one.
+    code_flow: Option<Arc<CodeFlow>>,
+    bearers: Option<Arc<dyn Bearers>>,
+}
+
+/// What came through the sandbox of an earlier start ends before this start serves anything.
+async fn end_access_of_sandbox(access: &dyn AccessStore, people: &dyn PeopleStore) -> Result<()> {
+    let ended = end_sandbox_access(access, people, WallClock.now());
+    let ended = ended.await.context("cannot end access of the sandbox")?;
+    if !ended.last_admins.is_empty() {
+        bail!(
+            "{} came through the sign-in of the sandbox, and no other admin is left; delete it from the table tokens or users \
+             of the database, then start again",
+            ended.last_admins.join(", ")
+        );
+    }
+    if ended.removed > 0 {
+        info!(ended = ended.removed, "removed sessions, tokens and users of an earlier sandbox");
+    }
+    Ok(())
+}
+
+impl House {
+    /// Opens everything that the configuration names. The caller holds the lock of the data directory.
+    pub async fn open(app: &App, config: &Config, meter: &Arc<Meter>) -> Result<House> {
+        let Database { store, access, people, sealed } = Database::open(&config.store).await?;
+        let keys = Keys::new(config, &access, &sealed);
+        let ring = SharedRing::new(keys.open().await?);
+        end_access_of_sandbox(&*access, &*people).await?;
+        let (sandbox_url, sandbox) = far_side(config).await?;
+        let url = sandbox_url.as_deref();
+        let platform = Platform { config, sandbox: url, store: &store, ring: &ring };
+        let products = app.open(&platform).await?;
+        let (bearers, code_flow) = (identity::bearers(config)?, identity::code_flow(config, url)?);
+        let builder = Engine::builder(store, Arc::new(WallClock), ring.clone())
+            .settings(settings(config))
+            .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
+            .observer(Arc::clone(meter) as Arc<_>);
+        let engine = products.iter().fold(builder, |builder, product| product.workflows(builder)).build();
+        Ok(House { engine, access, people, ring, keys, sandbox, sandbox_url, products, code_flow, bearers })
+    }
+
+    /// Starts the background tasks of all products. They end when `closing` is cancelled.
+    pub fn background(&self, config: &Config, closing: &CancellationToken) {
+        let background = Background { config, engine: &self.engine, closing };
+        for product in &self.products {
+            product.background(&background);
+        }
+    }
+
+    /// Tells all products where this server listens.
+    pub async fn serving(&self, at: &Serving) -> Result<()> {
+        for product in &self.products {
+            product.serving(at).await?;
+        }
+        Ok(())
+    }
+
+    /// The doors in front of the engine. When `closing` is cancelled, event streams end.
+    pub fn doors(
+        &self,
+        config: &Config,
+        meter: &Arc<Meter>,
+        closing: &CancellationToken,
+    ) -> Result<(Router, Inside)> {
+        let endpoints = self.products.iter().filter_map(|product| product.api(config).transpose());
+        let server = Server {
+            engine: self.engine.clone(),
+            access: Arc::clone(&self.access),
+            people: Arc::clone(&self.people),
+            meter: Arc::clone(meter),
+            settings: ServerSettings {
+                body_limit_bytes: config.server.body_limit_bytes,
+                request_timeout: config.server.request_timeout.get(),
+                body_timeout: config.server.body_timeout.get(),
+                public_metrics: config.server.public_metrics,
+                sign_in: SignInLimits { attempts: config.console.attempts, lock: config.console.lock.get() },
+                ..ServerSettings::default()
+            },
+            bearers: self.bearers.clone(),
+            endpoints: endpoints.collect::<Result<_>>()?,
+            upkeep: upkeep::of(self, config)?,
+            closing: closing.clone(),
+        };
+        Ok(server::open(server))
+    }
+
+    /// The pages for people, beside the doors. `None` where nobody wants them.
+    pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
+        let given = &config.console;
+        // Whoever gave a network that is none was told when the launch API was put together.
+        let proxies = Networks::parse(config.identity.trusted_proxies.iter().map(String::as_str));
+        let settings = ConsoleSettings {
+            public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
+            idle: given.idle.get(),
+            session: given.session.get(),
+            proxies: proxies.unwrap_or_default(),
+            is_sandbox: self.sandbox_url.is_some(),
+        };
+        let mut pages = Pages::default();
+        for product in &self.products {
+            product.pages(&mut pages);
+        }
+        given.enabled.then(|| {
+            console::router(Console {
+                inside,
+                people: Arc::clone(&self.people),
+                meter: Arc::clone(meter),
+                code_flow: self.code_flow.clone(),
+                settings,
+                pages,
+            })
+        })
+    }
+}
+
+/// What opens values that were sealed for a resource.
+pub fn opener(ring: &SharedRing, tenant: &str, resource: &str) -> Sealer {
+    Engine::builder(Arc::new(MemoryStore::new()), Arc::new(WallClock), ring.clone())
+        .build()
+        .sealer(tenant, resource)
+}
+
+fn settings(config: &Config) -> Settings {
+    let crate::config::Engine { max_running, step_limit, operation_deadline, retry, retention, .. } =
+        &config.engine;
+    Settings {
+        max_running: *max_running,
+        step_limit: step_limit.get(),
+        retries: RetryPolicy { first: retry.first.get(), max: retry.max.get(), budget: retry.budget.get() },
+        lease: config.store.lease.get(),
+        poll: config.store.poll.get(),
+        deadline_max: operation_deadline.get(),
+        retention: retention.get(),
+    }
+}
+
+/// Where the far sides are that have no address of their own: a sandbox somewhere, or one in this process.
+async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
+    if !uses_sandbox(config) {
+        return Ok((None, None));
+    }
+    if let Some(url) = &config.sandbox.url {
+        return Ok((Some(url.as_str().to_owned()), None));
+    }
+    let sandbox = Sandbox::start(([127, 0, 0, 1], 0).into()).await.context("cannot start the sandbox")?;
+    Ok((Some(sandbox.url()), Some(sandbox)))
+}
+
+/// By a flag of the command line, or without any configuration unless that says no.
+fn uses_sandbox(config: &Config) -> bool {
+    let is_silent = config.origins().of("sandbox.enabled").is_none_or(|origin| *origin == Origin::Default);
+    let is_bare =
+        config.file.is_none() && config.base_file.is_none() && config.external_systems().next().is_none();
+    config.sandbox.enabled || (is_silent && (config.sandbox.url.is_some() || is_bare))
+}

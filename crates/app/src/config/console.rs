@@ -1,0 +1,45 @@
+//! The settings of the console.
+
+use ::config::Preset::{Is, Nothing};
+use ::config::{DAY, HttpUrl, Kind, Period, Reader, SECOND, Section, Setting, set};
+
+#[derive(Debug, Clone)]
+pub struct Console {
+    pub enabled: bool,
+    pub public_url: Option<HttpUrl>,
+    pub idle: Period,
+    pub session: Period,
+    pub attempts: u32,
+    pub lock: Period,
+}
+
+impl Section for Console {
+    #[rustfmt::skip]
+    const SETTINGS: &'static [Setting] = &[
+        set("console.enabled", Is("true"), Kind::Switch,
+            "Whether there are pages for people at `/console`."),
+        set("console.public_url", Nothing, Kind::Url,
+            "Where browsers find the console, such as `https://engine.example.com`. With https its cookies go over \
+             https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
+        set("console.idle", Is("1h"), Kind::Time(Period::seconds(10), DAY),
+            "After this time without a click somebody has to sign in again."),
+        set("console.session", Is("12h"), Kind::Time(Period::seconds(10), Period::days(31)),
+            "After this time somebody has to sign in again in any case."),
+        set("console.attempts", Is("10"), Kind::Whole(3, 1_000),
+            "So many wrong passwords in a row lock a user, in the console and for a change of the own password. Five times \
+             as many from one address close that address."),
+        set("console.lock", Is("5m"), Kind::Time(SECOND, DAY),
+            "For how long a user is locked, or an address closed, after too many wrong passwords."),
+    ];
+
+    fn read(settings: &mut Reader<'_>) -> Console {
+        Console {
+            enabled: settings.get("console.enabled"),
+            public_url: settings.get("console.public_url"),
+            idle: settings.get("console.idle"),
+            session: settings.get("console.session"),
+            attempts: settings.get("console.attempts"),
+            lock: settings.get("console.lock"),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The settings of identities that others vouch for: an `OpenID` issuer, and proxies in front of the server.
+
+use ::config::Preset::{Is, Nothing};
+use ::config::{HttpUrl, Kind, Reader, Section, Setting, set};
+use engine::Role;
+use std::path::PathBuf;
+
+#[derive(Debug, Clone)]
+pub struct Identity {
+    pub oidc: Oidc,
+    /// The claim of a token that names the organisation.
+    pub organisation_claim: String,
+    pub trusted_proxies: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Oidc {
+    pub issuer: Option<HttpUrl>,
+    pub audience: Option<String>,
+    pub scope: String,
+    /// As whom people are sent there to sign in.
+    pub client_id: Option<String>,
+    pub client_secret_file: Option<PathBuf>,
+    /// With spaces between them.
+    pub scopes: String,
+    /// Each with the role that it brings.
+    pub groups: Vec<(String, Role)>,
+}
+
+#[rustfmt::skip]
+pub const ORGANISATION_CLAIM: Setting =
+    set("launch.organisation_claim", Is("org_id"), Kind::Text,
+        "The claim of an OIDC token that names the organisation.");
+
+#[rustfmt::skip]
+pub const TRUSTED_PROXIES: Setting =
+    set("launch.trusted_proxies", Nothing, Kind::Text,
+        "Addresses and networks, with commas between them, whose `X-Rh-Identity` is believed, and whose \
+         `X-Forwarded-For` names the address of a browser that signs in. From all others they count for nothing.");
+
+impl Section for Identity {
+    #[rustfmt::skip]
+    const SETTINGS: &'static [Setting] = &[
+        set("osb.oidc.issuer", Nothing, Kind::Url,
+            "The issuer whose bearer tokens are accepted beside our own."),
+        set("osb.oidc.audience", Nothing, Kind::Text,
+            "The audience that those tokens must name."),
+        set("osb.oidc.scope", Is("broker:write"), Kind::Text,
+            "The scope that those tokens must have for the broker."),
+        set("osb.oidc.client_id", Nothing, Kind::Text,
+            "The client as which people are sent to that issuer to sign in. With the sandbox and without an issuer they \
+             sign in there."),
+        set("osb.oidc.client_secret_file", Nothing, Kind::Path,
+            "The file with the client's secret. Without it: a public client, which the issuer has to allow."),
+        set("osb.oidc.scopes", Is("openid profile email groups"), Kind::Text,
+            "The scopes that people are asked for, with spaces between them; `openid` must be among them."),
+        set("osb.oidc.admin_groups", Is("admin"), Kind::Text,
+            "The groups, with commas between them, whose members have the role admin. Groups are in the claim `groups`."),
+        set("osb.oidc.operator_groups", Is("operator"), Kind::Text,
+            "The groups whose members have the role operator."),
+        set("osb.oidc.reader_groups", Is("viewer"), Kind::Text,
+            "The groups whose members have the role reader."),
+        set("osb.oidc.launcher_groups", Is("launcher"), Kind::Text,
+            "The groups whose members have the role launcher."),
+        ORGANISATION_CLAIM,
+        TRUSTED_PROXIES,
+    ];
+
+    fn read(settings: &mut Reader<'_>) -> Identity {
+        Identity {
+            oidc: oidc(settings),
+            organisation_claim: settings.get("launch.organisation_claim"),
+            trusted_proxies: settings.items("launch.trusted_proxies"),
+        }
+    }
+}
+
+fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {
+    let roles = [
+        ("osb.oidc.admin_groups", Role::Admin),
+        ("osb.oidc.operator_groups", Role::Operator),
+        ("osb.oidc.reader_groups", Role::Reader),
+        ("osb.oidc.launcher_groups", Role::Launcher),
+    ];
+    let read = |(path, role)| settings.items(path).into_iter().map(move |group| (group, role));
+    roles.into_iter().flat_map(read).collect()
+}
+
+fn oidc(settings: &mut Reader<'_>) -> Oidc {
+    let oidc = Oidc {
+        issuer: settings.get("osb.oidc.issuer"),
+        audience: settings.get("osb.oidc.audience"),
+        scope: settings.get("osb.oidc.scope"),
+        client_id: settings.get("osb.oidc.client_id"),
+        client_secret_file: settings.get("osb.oidc.client_secret_file"),
+        scopes: settings.get("osb.oidc.scopes"),
+        groups: groups(settings),
+    };
+    let mut refuse = |path: &str, message: &str| settings.refuse(path, message.to_owned());
+    if oidc.issuer.is_some() && oidc.audience.is_none() && oidc.client_id.is_none() {
+        refuse("osb.oidc.issuer", "issuer needs an audience or a client_id beside it");
+    }
+    if oidc.client_id.is_some() && oidc.issuer.is_none() {
+        refuse("osb.oidc.client_id", "client_id needs an issuer beside it");
+    }
+    if oidc.client_secret_file.is_some() && oidc.client_id.is_none() {
+        refuse("osb.oidc.client_secret_file", "client_secret_file needs a client_id beside it");
+    }
+    oidc
+}

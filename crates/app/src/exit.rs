@@ -1,0 +1,32 @@
+//! How the program ends: one number for each thing that a script may want to tell apart.
+
+use std::process::ExitCode;
+
+/// What the shell gets to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl Exit {
+    pub const GOOD: Exit = Exit(0);
+    /// The command could not do its work, or was not understood.
+    pub const ERROR: Exit = Exit(1);
+    /// A check found something.
+    pub const FOUND: Exit = Exit(2);
+    /// The command did its work, but the operation ended badly.
+    pub const OPERATION_FAILED: Exit = Exit(3);
+    pub const TIMED_OUT: Exit = Exit(4);
+    /// Something else has the resource, or the operation is not in a phase for this.
+    pub const CONFLICT: Exit = Exit(5);
+    pub const DENIED: Exit = Exit(6);
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.0)
+    }
+}
+
+/// A wait that ended before what it waited for had come.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TimedOut(pub String);

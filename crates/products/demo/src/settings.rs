@@ -1,0 +1,27 @@
+//! The settings of the demo: where its greeter listens.
+
+use ::config::Preset::{Is, Nothing};
+use ::config::{HOUR, HttpUrl, Kind, Period, Reader, Section, Setting, set};
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub url: Option<HttpUrl>,
+    pub timeout: Period,
+}
+
+impl Section for Settings {
+    #[rustfmt::skip]
+    const SETTINGS: &'static [Setting] = &[
+        set("drivers.greeter.url", Nothing, Kind::Url,
+            "Where the greeter listens."),
+        set("drivers.greeter.timeout", Is("10s"), Kind::Time(Period::millis(10), HOUR),
+            "How long one call to the greeter may take."),
+    ];
+
+    fn read(settings: &mut Reader<'_>) -> Settings {
+        Settings {
+            url: settings.get("drivers.greeter.url"),
+            timeout: settings.get("drivers.greeter.timeout"),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The commands of launches.
+
+pub(crate) mod images;
+pub(crate) mod instance_types;
+pub(crate) mod inventory;
+pub(crate) mod launch;
+pub(crate) mod launches;
+pub(crate) mod pubkeys;
+pub(crate) mod sources;

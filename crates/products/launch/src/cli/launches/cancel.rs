@@ -1,0 +1,57 @@
+//! `launches cancel`: gives a launch up, and takes back what it made.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::conclude::{conclude, print_for_scripts};
+use super::follow::WaitArgs;
+use crate::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::note;
+use app::prompt::is_meant;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine launches cancel ID --wait
+  provision-engine launches cancel ID --terminate --yes --wait";
+
+/// Give a launch up and take back what it made
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct CancelArgs {
+    /// The launch, by its id or number
+    #[arg(value_name = "ID")]
+    name: String,
+    /// Terminate its instances, if it has any
+    #[arg(long)]
+    terminate: bool,
+    /// Do not ask whether that is meant
+    #[arg(long, short, requires = "terminate")]
+    yes: bool,
+    #[command(flatten)]
+    waiting: WaitArgs,
+}
+
+pub(super) async fn run(global: &Global, args: &CancelArgs, client: &LaunchClient) -> Result<Exit> {
+    let name = args.name.as_str();
+    if args.terminate && !args.yes && !is_meant(&format!("Terminate the instances of launch {name}?"))? {
+        note("nothing was cancelled");
+        return Ok(Exit::ERROR);
+    }
+    let asked = client.cancel(name, args.terminate).await?;
+    match args.waiting.see_through(global, client, &asked, None).await? {
+        Ended::Left(exit) => Ok(exit),
+        Ended::With(over) if over.state == "cancelled" => {
+            print_for_scripts(global, &over)?;
+            note(format!("launch {name} is cancelled"));
+            Ok(Exit::GOOD)
+        }
+        // It was over before the wish came, or something is left.
+        Ended::With(over) => {
+            conclude(global, &over)?;
+            Ok(Exit::OPERATION_FAILED)
+        }
+    }
+}

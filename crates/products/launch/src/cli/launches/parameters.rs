@@ -1,0 +1,50 @@
+//! `launches parameters`: says where and how to launch what is being built.
+
+use crate::api::launches::wire::NewParameters;
+use anyhow::{Result, bail};
+use clap::Args;
+
+use super::super::launch::{ParameterArgs, object_in, typed};
+use super::conclude::conclude;
+use super::follow::WaitArgs;
+use crate::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine launches parameters ID --source 7 --type t3.small --key mine
+  provision-engine launches parameters ID -f parameters.yaml --count 3 --wait
+
+The first parameters that fit count. The same again are welcome, others are refused.";
+
+/// Say where and how to launch an image that is built by `launch --deferred`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct GiveArgs {
+    /// The launch, by its id or number
+    #[arg(value_name = "ID")]
+    launch: String,
+    #[command(flatten)]
+    parameters: ParameterArgs,
+    /// All parameters in YAML or JSON, - for stdin; flags count more
+    #[arg(long, short, value_name = "FILE")]
+    file: Option<String>,
+    #[command(flatten)]
+    waiting: WaitArgs,
+}
+
+pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient) -> Result<Exit> {
+    if args.parameters.is_empty() && args.file.is_none() {
+        bail!("which parameters? Give --source, --type and --key, or --file");
+    }
+    let in_file = args.file.as_deref().map(|path| typed("--file", object_in("--file", path)?)).transpose()?;
+    let mut parameters: NewParameters = in_file.unwrap_or_default();
+    args.parameters.lay_over(client, &mut parameters).await?;
+    let taken = client.give(&args.launch, &parameters).await?;
+    match args.waiting.see_through(global, client, &taken, None).await? {
+        Ended::Left(exit) => Ok(exit),
+        Ended::With(over) => conclude(global, &over),
+    }
+}

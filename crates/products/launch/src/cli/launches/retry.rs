@@ -1,0 +1,40 @@
+//! `launches retry` and `launches cleanup`: once more, forward or backward.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::conclude::conclude;
+use super::follow::WaitArgs;
+use crate::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+
+#[derive(Debug, Args)]
+pub(super) struct RetryArgs {
+    /// The launch, by its id or number
+    #[arg(value_name = "ID")]
+    name: String,
+    #[command(flatten)]
+    waiting: WaitArgs,
+}
+
+/// `verb` is a word of the API.
+pub(super) async fn run(
+    global: &Global,
+    args: &RetryArgs,
+    verb: &str,
+    client: &LaunchClient,
+) -> Result<Exit> {
+    let name = args.name.as_str();
+    let before = client.launch(name).await?.finished_at;
+    let asked = client.ask(name, verb).await?;
+    match args.waiting.see_through(global, client, &asked, before).await? {
+        Ended::Left(exit) => Ok(exit),
+        Ended::With(over) => {
+            let exit = conclude(global, &over)?;
+            // A clean-up is good when nothing is left, although the launch has failed for good.
+            Ok(if verb == "cleanup" && over.state != "failed_dirty" { Exit::GOOD } else { exit })
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! `launches watch`: how a launch gets on, to its end.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::conclude::conclude;
+use super::follow::{Follow, way_back};
+use super::printer::LaunchPrinter;
+use crate::client::LaunchClient;
+use app::cli::Global;
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::Exit;
+use app::output::{self, Format};
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine launches watch ID
+  provision-engine launches watch ID -o json | jq .state";
+
+/// Follow a launch to its end; exit code 3 when it did not succeed
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct WatchArgs {
+    /// The launch, by its id or number
+    #[arg(value_name = "ID")]
+    name: String,
+    /// How long to watch at most; exit code 4 when the time is over
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<Period>,
+}
+
+pub(super) async fn run(global: &Global, args: &WatchArgs, client: &LaunchClient) -> Result<Exit> {
+    let name = args.name.as_str();
+    let is_stream = matches!(global.output, Format::Json | Format::Yaml);
+    let mut printer = if is_stream { LaunchPrinter::streaming(global.output) } else { LaunchPrinter::new() };
+    let follow = Follow { name, before: None, limit: args.timeout };
+    let ended = or_come_back(&way_back(name), follow.to_the_end(client, &mut printer)).await?;
+    drop(printer);
+    match ended {
+        Ended::Left(exit) => Ok(exit),
+        // The last item of a stream is its end already.
+        Ended::With(over) if is_stream => {
+            Ok(if over.has_succeeded() { Exit::GOOD } else { Exit::OPERATION_FAILED })
+        }
+        Ended::With(over) => {
+            if global.output == Format::Name {
+                output::data(&over.state)?;
+            }
+            conclude(global, &over)
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Launches and the API in front of them, put together from the configuration.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::{LaunchDoor, Permissions, Probe, Service};
+use crate::model::accounts::{AccountBook, DefaultSource};
+use crate::model::builder_identity::ServiceIdentities;
+use crate::model::{LaunchSettings, Launches};
+use crate::workflows::notice::{Kafka, Notices};
+use ::aws::{self, Keys};
+use ::image_builder::ImageBuilder;
+use ::kafka::{KafkaOptions, Sasl, Security};
+use ::rbac::Rbac;
+use ::sources::SourcesApi;
+use ::webhook::Webhook;
+use anyhow::{Context, Result, anyhow, bail};
+use api::Permission;
+use engine::secret::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+use server::Networks;
+
+use crate::settings::Settings;
+use crate::settings::{Aws, Kafka as KafkaSettings};
+use app::compose::secret;
+use app::config::Config;
+use app::product::Platform;
+
+/// The sandbox is on this machine and answers at once.
+const SANDBOX_LIMIT: Duration = Duration::from_secs(5);
+
+/// What launches need, and where word about images comes from.
+#[derive(Clone)]
+pub struct Cloud {
+    pub(crate) launches: Arc<Launches>,
+    pub(crate) notices: Arc<Notices>,
+    pub(crate) events: Option<Events>,
+    rbac: Option<Rbac>,
+    sources: Option<SourcesApi>,
+    callback_secret: Option<SecretString>,
+    /// Where the sandbox stands in for an Image Builder.
+    sandbox: Option<String>,
+    has_cloud: bool,
+}
+
+/// Where messages about images are read.
+#[derive(Debug, Clone)]
+pub(crate) struct Events {
+    pub(crate) kafka: KafkaOptions,
+    pub(crate) topic: String,
+}
+
+impl Cloud {
+    /// `sandbox` stands in for what has no address.
+    pub(crate) async fn connect(given: &Settings, platform: &Platform<'_>) -> Result<Cloud> {
+        let Platform { config, sandbox, store, ring } = *platform;
+        let timeout = given.call_timeout.get();
+        let sources = given.sources.as_ref().map(|url| SourcesApi::new(url.as_str(), timeout));
+        let sources = sources.transpose().context("cannot use the Sources API")?;
+        let rbac = given.rbac.as_ref().map(|url| Rbac::new(url.as_str(), timeout));
+        let rbac = rbac.transpose().context("cannot use launch.rbac.url")?;
+        let stands_in = sandbox.filter(|_| !given.aws.enabled);
+        let book = match &sources {
+            Some(sources) => AccountBook::outside(sources.clone()),
+            None => AccountBook::built_in(Arc::clone(store)).sealed_by(ring.clone()),
+        };
+        let book = if stands_in.is_some() { book.with_default(DefaultSource::of_sandbox()) } else { book };
+        let retry_first = config.engine.retry.first.get();
+        let settings = LaunchSettings { retry_first, ..given.made.clone() };
+        let mut launches = Launches::new(book, Arc::clone(store), settings);
+        if let Some(options) = aws(given, stands_in)? {
+            launches = launches.with_provider(Arc::new(aws::Aws::new(&options).context("cannot use AWS")?));
+        }
+        let builder = given.image_builder.as_ref().map(|url| url.as_str().to_owned());
+        let builder_stands_in = sandbox.filter(|_| builder.is_none());
+        let builder = builder.or_else(|| builder_stands_in.map(|url| format!("{url}/api/image-builder/v1")));
+        launches.builder = builder.map(|url| ImageBuilder::new(&url, timeout)).transpose()?;
+        launches.identities = match builder_stands_in {
+            Some(_) => given.identities.clone().or(ServiceIdentities::of_sandbox(&given.organisation)),
+            None => given.identities.clone(),
+        };
+        let kafka = kafka(given, config, sandbox).await?;
+        let events = kafka.clone().map(|kafka| Events { kafka, topic: given.kafka.image_topic.clone() });
+        let callback_secret = match &given.callback_secret {
+            Some(path) => Some(secret(path)?),
+            None => builder_stands_in.map(|_| SecretString::from(uuid::Uuid::new_v4().to_string())),
+        };
+        Ok(Cloud {
+            launches: Arc::new(launches),
+            notices: Arc::new(notices(given, sandbox, kafka.as_ref())?),
+            events,
+            rbac,
+            sources,
+            callback_secret,
+            sandbox: builder_stands_in.map(str::to_owned),
+            has_cloud: given.aws.enabled || stands_in.is_some(),
+        })
+    }
+
+    pub(crate) fn door(&self, config: &Config) -> Result<Option<LaunchDoor>> {
+        let given = config.section::<Settings>();
+        if !given.enabled || !self.has_cloud {
+            return Ok(None);
+        }
+        let proxies = config.identity.trusted_proxies.iter().map(String::as_str);
+        let trusted_proxies =
+            Networks::parse(proxies).map_err(|error| anyhow!("launch.trusted_proxies: {error}"))?;
+        if let Some(environment) = &given.made.environment
+            && !is_environment(environment)
+        {
+            bail!(
+                "launch.environment: {environment:?} must be 1 to {ENVIRONMENT_CHARS_MAX} letters, digits, dots, hyphens or underscores"
+            );
+        }
+        let permission = |text: &String| {
+            let form = "is not of the form provisioning:RESOURCE:VERB";
+            Permission::parse(text).with_context(|| format!("launch.header_permissions: {text:?} {form}"))
+        };
+        let mut probes: BTreeMap<Service, Arc<dyn Probe>> = BTreeMap::new();
+        if let Some(rbac) = &self.rbac {
+            probes.insert(Service::Rbac, Arc::new(rbac.clone()));
+        }
+        if let Some(sources) = &self.sources {
+            probes.insert(Service::Sources, Arc::new(sources.clone()));
+        }
+        if let Some(builder) = &self.launches.builder {
+            probes.insert(Service::ImageBuilder, Arc::new(builder.clone()));
+        }
+        Ok(Some(LaunchDoor {
+            trusted_proxies,
+            rbac: self.rbac.clone().map(|rbac| Arc::new(rbac) as Arc<dyn Permissions>),
+            permissions_last: given.rbac_cache.get(),
+            header_permissions: given.header_permissions.iter().map(permission).collect::<Result<_>>()?,
+            default_org: given.organisation.clone(),
+            callback_secret: self.callback_secret.clone(),
+            probes,
+            ..LaunchDoor::new(Arc::clone(&self.launches))
+        }))
+    }
+
+    /// Tells the sandbox's Image Builder where this engine listens, so that it can say when images are ready.
+    pub(crate) async fn introduce(&self, own_url: &str) -> Result<()> {
+        let (Some(sandbox), Some(secret)) = (&self.sandbox, &self.callback_secret) else { return Ok(()) };
+        let client = ::http_client::http_client().timeout(SANDBOX_LIMIT).build()?;
+        let callback = json!({
+            "url": format!("{own_url}{}/image-ready", crate::api::BASE),
+            "secret": secret.expose_secret(),
+        });
+        let notify = json!({"callbacks": true, "events": self.events.is_some()});
+        for (path, body) in [("callbacks", callback), ("notify", notify)] {
+            let answer = client.post(format!("{sandbox}/image-builder/{path}")).json(&body).send().await?;
+            answer.error_for_status()?;
+        }
+        Ok(())
+    }
+}
+
+/// It becomes part of a tag.
+const ENVIRONMENT_CHARS_MAX: usize = 40;
+
+fn is_environment(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=ENVIRONMENT_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// AWS as it is configured, or the sandbox's, or none.
+fn aws(given: &Settings, sandbox: Option<&str>) -> Result<Option<aws::Options>> {
+    let timeout = given.call_timeout.get();
+    let Aws { enabled, ec2, sts, region, access_key_id, secret_access_key } = &given.aws;
+    if !enabled {
+        return Ok(sandbox.map(|url| aws::Options { timeout, ..aws::Options::beside(url) }));
+    }
+    let id = access_key_id.clone().or_else(|| env::var("AWS_ACCESS_KEY_ID").ok());
+    let secret = match secret_access_key {
+        Some(path) => Some(secret(path)?),
+        None => env::var("AWS_SECRET_ACCESS_KEY").ok().map(SecretString::from),
+    };
+    let session = env::var("AWS_SESSION_TOKEN").ok().filter(|_| access_key_id.is_none());
+    let credentials =
+        id.zip(secret).map(|(id, secret)| Keys { id, secret, session: session.map(SecretString::from) });
+    let (ec2, sts, home) = (ec2.clone(), sts.clone(), region.clone());
+    Ok(Some(aws::Options { ec2, sts, home, credentials, timeout }))
+}
+
+/// The brokers that are configured, or those of the sandbox.
+async fn kafka(given: &Settings, config: &Config, sandbox: Option<&str>) -> Result<Option<KafkaOptions>> {
+    let KafkaSettings { brokers, group, .. } = &given.kafka;
+    let (brokers, security) = match (brokers, sandbox) {
+        (Some(brokers), _) => (brokers.clone(), kafka_security(given, config)?),
+        (None, Some(url)) => {
+            let brokers = brokers_of(url).await.context("cannot ask the sandbox for its brokers")?;
+            (brokers, Security::default())
+        }
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(KafkaOptions { brokers, group: group.clone(), security }))
+}
+
+fn kafka_security(given: &Settings, config: &Config) -> Result<Security> {
+    let KafkaSettings { security_protocol, sasl_mechanism, username, password, .. } = &given.kafka;
+    let sasl = match (security_protocol.starts_with("sasl"), username, password) {
+        (false, ..) => None,
+        (true, Some(username), Some(password)) => Some(Sasl {
+            mechanism: sasl_mechanism.clone(),
+            username: username.clone(),
+            password: secret(password)?,
+        }),
+        (true, ..) => bail!(
+            "launch.kafka.security_protocol: {security_protocol} needs launch.kafka.username and \
+             launch.kafka.password_file"
+        ),
+    };
+    Ok(Security { tls: security_protocol.ends_with("ssl"), sasl, ca_file: config.server.ca_file.clone() })
+}
+
+async fn brokers_of(sandbox: &str) -> Result<String> {
+    let client = ::http_client::http_client().timeout(SANDBOX_LIMIT).build()?;
+    let answer: Value =
+        client.get(format!("{sandbox}/kafka")).send().await?.error_for_status()?.json().await?;
+    answer["bootstrap"].as_str().map(str::to_owned).context("it names none")
+}
+
+/// Who is told how launches ended.
+fn notices(given: &Settings, sandbox: Option<&str>, kafka: Option<&KafkaOptions>) -> Result<Notices> {
+    let notices = match (&given.webhook, sandbox) {
+        (Some(url), _) => {
+            let secret = given.webhook_secret.as_deref().map(secret).transpose()?;
+            let webhook = Webhook::new(url.as_str(), secret, given.call_timeout.get());
+            Notices::none().and(webhook.context("cannot use the webhook")?)
+        }
+        (None, Some(url)) => Notices::beside(url)?,
+        (None, None) => Notices::none(),
+    };
+    let Some(options) = kafka else { return Ok(notices) };
+    let kafka = Kafka::new(options).context("cannot use Kafka")?;
+    let (topic, status_topic) = (given.kafka.notification_topic.clone(), given.kafka.status_topic.clone());
+    Ok(notices.and(Kafka { topic, status_topic, ..kafka }))
+}

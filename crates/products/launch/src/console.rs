@@ -1,0 +1,55 @@
+//! Launches: the way from an image to machines, images, and the inventory.
+
+mod images;
+mod inventory;
+mod launches;
+mod new;
+mod try_it;
+
+use crate::api::rights::Verb;
+use api::client::ErrorFormat;
+use console::{Offer, Pages, ProductApi, Visitor};
+use uuid::Uuid;
+
+/// Where launches are asked for.
+const LAUNCH: &str = crate::api::BASE;
+
+/// Adds the pages of launches.
+pub fn pages(pages: &mut Pages) {
+    for section in [&new::SECTION, &launches::SECTION, &images::SECTION, &inventory::SECTION] {
+        pages.section(section);
+    }
+    for routes in [new::routes(), launches::routes(), images::routes(), inventory::routes()] {
+        pages.routes(routes);
+    }
+    pages.home_button(&new::SECTION);
+    pages.start_page(launches::SECTION.path);
+    pages.offer(Offer {
+        section: &new::SECTION,
+        name: "launch",
+        title: "Build and launch",
+        about: "Builds an image, uploads a key, and launches two machines of it in a cloud account.",
+        button: "Start a launch",
+        is_for: may_launch,
+        start: |visitor, name| Box::pin(try_it::start(visitor, name)),
+    });
+    pages.api(ProductApi {
+        title: "the launch API",
+        base: LAUNCH,
+        errors: ErrorFormat::Insights,
+        headers: Vec::new(),
+    });
+    pages.resource("launch", |name| {
+        let launch = Uuid::try_parse(name.split(':').next()?).ok()?;
+        Some(format!("/console/launches/{launch}"))
+    });
+}
+
+fn may_launch(visitor: &Visitor) -> bool {
+    visitor.may("reservation", Verb::Write)
+}
+
+/// Whether they may cancel, retry and terminate.
+fn may_control(visitor: &Visitor) -> bool {
+    visitor.may("reservation", Verb::Control)
+}

@@ -1,0 +1,34 @@
+//! Launches: a list, and one with all that is known about it.
+
+use console::{Desk, Section};
+
+mod act;
+mod give;
+mod list;
+mod show;
+pub(crate) mod view;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use console::list::live;
+use console::parts::Icon;
+
+pub(crate) static SECTION: Section = Section {
+    title: "Launches",
+    path: "/console/launches",
+    icon: Icon::List,
+    position: 20,
+    is_for: |_| true,
+};
+
+pub(crate) fn routes() -> Router<Desk> {
+    Router::new()
+        .route("/console/launches", get(list::list))
+        .route("/console/launches/live", get(live::<list::Filters>))
+        .route("/console/launches/{id}", get(show::show))
+        .route("/console/launches/{id}/live", get(show::live))
+        .route("/console/launches/{id}/machines.csv", get(show::machines))
+        .route("/console/launches/{id}/parameters", get(give::form).post(give::give))
+        .route("/console/launches/{id}/{verb}", post(act::act))
+}

@@ -1,0 +1,84 @@
+//! `GET /console/launches`
+
+use crate::api::launches::wire::{Launch, LaunchList};
+use askama::Template;
+use axum::extract::Query;
+use axum::response::Response;
+use cloud::ProviderKind;
+use serde::Deserialize;
+
+use super::super::{LAUNCH, may_launch};
+use super::view::{image, parameter, stage, when};
+use console::list::{Filtered, Place};
+use console::parts::Pager;
+use console::{Shell, Trouble, Visitor};
+
+const SHOWN: u64 = 50;
+/// What the API filters by, and how people say it.
+const STATES: [(&str, &str); 4] = [
+    ("active", "under way"),
+    ("succeeded", "succeeded"),
+    ("failed", "failed or cancelled"),
+    ("dirty", "failed, not clean"),
+];
+const PROVIDERS: &[&str] = &ProviderKind::NAMES;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Filters {
+    state: String,
+    provider: String,
+    cursor: String,
+}
+
+#[derive(Template)]
+#[template(path = "launches/list.html")]
+struct List {
+    filters: Filters,
+    rows: Rows,
+}
+
+#[derive(Template)]
+#[template(path = "launches/rows.html")]
+pub(super) struct Rows {
+    launches: Vec<Launch>,
+    total: u64,
+    is_filtered: bool,
+    may_launch: bool,
+    pager: Pager,
+}
+
+pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&visitor).await {
+        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Launches").page(&List { filters, rows }),
+        Err(trouble) => trouble.page(&visitor),
+    }
+}
+
+impl Filtered for Filters {
+    const AT: &'static str = "/console/launches";
+    type Rows = Rows;
+
+    fn kept(&self) -> Vec<(&'static str, &str)> {
+        vec![("state", &self.state), ("provider", &self.provider)]
+    }
+
+    fn cursor(&self) -> (&'static str, &str) {
+        ("cursor", &self.cursor)
+    }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        let place = Place::new(&self.cursor, SHOWN);
+        let (limit, offset) = (SHOWN.to_string(), place.offset.to_string());
+        let query = self.with(&[("limit", &limit), ("offset", &offset)]);
+        let found: LaunchList = visitor.api.get(&format!("{LAUNCH}/launches{query}")).await?;
+        let total = found.metadata.total;
+        Ok(Rows {
+            launches: found.data,
+            total,
+            is_filtered: !self.is_none(),
+            may_launch: may_launch(visitor),
+            pager: self.pager(place.next(total).as_deref()),
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! The way from an image to machines, page by page, and what it needs: accounts and keys.
+
+use console::{Desk, Section};
+
+mod accounts;
+mod begin;
+pub(crate) mod check;
+pub(crate) mod draft;
+pub(crate) mod field;
+mod go;
+pub(crate) mod how;
+pub(crate) mod image;
+pub(crate) mod key;
+mod keys;
+pub(crate) mod place;
+mod plan;
+mod public_key;
+pub(crate) mod request;
+mod review;
+pub(crate) mod step;
+mod types;
+pub(crate) mod wizard;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use console::parts::Icon;
+
+pub(crate) static SECTION: Section = Section {
+    title: "Build and launch",
+    path: "/console/launch",
+    icon: Icon::Rocket,
+    position: 10,
+    is_for: super::may_launch,
+};
+
+pub(crate) fn routes() -> Router<Desk> {
+    Router::new()
+        .route("/console/launch", get(begin::begin))
+        .route("/console/launch/now", get(go::anew).post(go::now))
+        .route("/console/launch/account", get(go::anew).post(go::account))
+        .route("/console/launch/types", post(types::types))
+        .route("/console/launch/templates", post(place::templates))
+        .route("/console/launch/check/{field}", post(go::check))
+        .route("/console/launch/accounts", get(accounts::list).post(accounts::add))
+        .route("/console/launch/accounts/{id}/check", post(accounts::check))
+        .route("/console/launch/accounts/{id}/delete", post(accounts::delete))
+        .route("/console/launch/keys", get(keys::list).post(keys::add))
+        .route("/console/launch/keys/{id}/delete", post(keys::delete))
+        .route("/console/launch/{step}", get(go::anew).post(go::go))
+}

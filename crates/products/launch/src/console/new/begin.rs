@@ -1,0 +1,193 @@
+//! `GET /console/launch`: a new draft, or one with the values of something that is there.
+
+use crate::api::launches::wire::Launch;
+use axum::extract::Query;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::{LAUNCH, may_launch};
+use super::draft::Draft;
+use super::image;
+use super::step::Step;
+use super::wizard::Wizard;
+use console::{Api, Trouble, Visitor, path};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    /// An image of the Image Builder.
+    compose: Option<String>,
+    /// `build` for an image that is not there yet.
+    image: Option<String>,
+    /// A launch, to do the same again.
+    from: Option<String>,
+}
+
+pub(super) async fn begin(visitor: Visitor, Query(asked): Query<Asked>) -> Response {
+    if let Err(trouble) = may(&visitor) {
+        return trouble.page(&visitor);
+    }
+    match wizard(&visitor.api, asked).await {
+        Ok(wizard) => wizard.draw(&visitor).await,
+        Err(trouble) => trouble.page(&visitor),
+    }
+}
+
+pub(super) fn may(visitor: &Visitor) -> Result<(), Trouble> {
+    if may_launch(visitor) {
+        return Ok(());
+    }
+    let detail = "You may look at launches, and not start any.";
+    Err(Trouble::new(axum::http::StatusCode::FORBIDDEN, "Not for you", detail)
+        .hint("An administrator can give you the role launcher."))
+}
+
+async fn wizard(api: &Api, asked: Asked) -> Result<Wizard, Trouble> {
+    let mut draft = Draft::new();
+    if let Some(id) = asked.from {
+        let launch: Launch = api.get(&format!("{LAUNCH}/launches/{}", path::part(&id))).await?;
+        let news = again(&mut draft, &launch);
+        return Ok(Wizard { news, ..Wizard::at(Step::Image, draft) });
+    }
+    if let Some(id) = asked.compose {
+        draft.set("image", "ready");
+        draft.set("compose_id", &id);
+        learn(&mut draft, api).await;
+        return Ok(Wizard::at(Step::Where, draft));
+    }
+    if asked.image.as_deref() == Some("build") {
+        draft.set("image", "build");
+    }
+    Ok(Wizard::at(Step::Image, draft))
+}
+
+/// What an image that was chosen is made for.
+pub(super) async fn learn(draft: &mut Draft, api: &Api) {
+    if !draft.is("image", "ready") {
+        return;
+    }
+    let images = image::fitting(api).await.unwrap_or_default();
+    let found = images.into_iter().find(|image| image.id.to_string() == draft.get("compose_id"));
+    draft.set("architecture", found.and_then(|image| image.architecture).as_deref().unwrap_or_default());
+}
+
+/// The values of a launch. What is sealed cannot be shown, and the note says so.
+fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
+    let text = |from: &Value, name: &str| match from.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    };
+    let image = &launch.image;
+    let built = text(&launch.build, "status") == "success";
+    let mut note = None;
+    match image.get("kind").and_then(Value::as_str) {
+        Some("cloud") => {
+            draft.set("image", "cloud");
+            draft.set("image_id", &text(image, "id"));
+        }
+        Some("compose") => {
+            draft.set("image", "ready");
+            draft.set("compose_id", &text(image, "id"));
+        }
+        // What it was asked for is there: there is no need to build it twice.
+        Some("build") if built => {
+            draft.set("image", "ready");
+            draft.set("compose_id", &text(&launch.build, "compose"));
+        }
+        Some("build") => {
+            draft.set("image", "build");
+            draft.set("distribution", &text(image, "distribution"));
+            draft.set("image_name", &text(image, "image_name"));
+            let arch = text(image, "architecture");
+            draft.set("architecture", if arch == "arm64" { "aarch64" } else { &arch });
+            note = Some(
+                "Packages and users of an image are sealed. If there were some, say them again.".to_owned(),
+            );
+        }
+        _ => {}
+    }
+    let given = &launch.parameters;
+    for name in ["source_id", "region", "instance_type", "launch_template_id", "amount", "name", "subnet"] {
+        let value = text(given, name);
+        if !value.is_empty() {
+            draft.set(name, &value);
+        }
+    }
+    let groups = given.get("security_groups").and_then(Value::as_array).cloned().unwrap_or_default();
+    let groups: Vec<&str> = groups.iter().filter_map(Value::as_str).collect();
+    draft.set("security_groups", &groups.join(" "));
+    if let Some(key) = given.get("key").filter(|key| key.is_object()) {
+        draft.set("key", "kept");
+        draft.set("pubkey_id", &text(key, "pubkey_id"));
+    }
+    draft.set("detach", &text(&launch.profile, "detach"));
+    draft.set("partial", &text(&launch.profile, "partial"));
+    draft.set("profile", profile(&launch.profile));
+    note
+}
+
+/// The name of the profile that a launch was made with, as far as it can be told.
+fn profile(of: &Value) -> &'static str {
+    let shows = |name: &str| {
+        of.get("surface").and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == name))
+    };
+    match of.get("image_source").and_then(Value::as_str) {
+        Some("callback") => "images",
+        Some("event") => "events",
+        _ if shows("inventory") => "inventory",
+        _ => "wizard",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn launch(image: &Value, build: &Value) -> Launch {
+        serde_json::from_value(json!({
+            "id": "01a1e3e8-1cb7-727d-8e65-c6824062041d", "reservation_id": 1, "operation_id": null,
+            "provider": "aws", "state": "failed", "is_over": true, "created_at": "2026-01-01T00:00:00Z",
+            "finished_at": null, "image": image, "build": build, "steps": [], "instances": [], "warnings": [],
+            "leftovers": [], "error": null,
+            "profile": {"image_source": "event", "surface": ["inventory"], "detach": "cancel", "partial": "keep"},
+            "parameters": {"source_id": "s", "region": "eu-west-1", "instance_type": "t3.small", "amount": 3,
+                "name": "web", "key": {"pubkey_id": 7, "name": "k"}, "security_groups": ["sg-1", "sg-2"]},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_values_of_a_launch_fill_the_draft() {
+        let mut draft = Draft::new();
+        assert_eq!(again(&mut draft, &launch(&json!({"kind": "cloud", "id": "ami-1"}), &Value::Null)), None);
+        for (name, value) in [
+            ("image", "cloud"),
+            ("image_id", "ami-1"),
+            ("region", "eu-west-1"),
+            ("amount", "3"),
+            ("key", "kept"),
+            ("pubkey_id", "7"),
+            ("profile", "events"),
+            ("detach", "cancel"),
+            ("partial", "keep"),
+            ("security_groups", "sg-1 sg-2"),
+        ] {
+            assert_eq!(draft.get(name), value, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_was_built_is_not_built_again() {
+        let asked =
+            json!({"kind": "build", "distribution": "rhel-9", "architecture": "arm64", "image_type": "aws"});
+        let mut draft = Draft::new();
+        let note = again(&mut draft, &launch(&asked, &json!({"compose": "c", "status": "failure"})));
+        assert!(note.is_some() && draft.is("architecture", "aarch64") && draft.builds());
+        let note = again(&mut draft, &launch(&asked, &json!({"compose": "c", "status": "success"})));
+        assert!(note.is_none() && draft.is("image", "ready") && draft.is("compose_id", "c"));
+    }
+}

@@ -1,0 +1,219 @@
+//! What can be told about a draft without asking anybody, field by field and page by page.
+
+use super::draft::Draft;
+use super::public_key;
+use super::step::Step;
+use console::Flaw;
+
+/// What the API never lets anybody exceed.
+pub(crate) const AMOUNT_MAX: u32 = 45;
+/// New accounts may have no more processors than this at once.
+const VCPUS_WARNED: u64 = 32;
+pub(crate) const PROFILES: [&str; 4] = ["wizard", "inventory", "images", "events"];
+
+fn flaw(field: &str, text: &str, hint: Option<&str>) -> Flaw {
+    Flaw { field: field.to_owned(), text: text.to_owned(), hint: hint.map(str::to_owned) }
+}
+
+/// All that is wrong on one page.
+pub(crate) fn step(step: Step, draft: &Draft) -> Vec<Flaw> {
+    let fields: &[&str] = match step {
+        Step::Image => {
+            &["image", "compose_id", "image_id", "distribution", "image_name", "packages", "users"]
+        }
+        Step::Where => &["source_id", "region", "instance_type", "amount", "name"],
+        Step::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
+        Step::How => &["profile"],
+        Step::Review => &[],
+    };
+    fields.iter().filter_map(|name| field(name, draft)).collect()
+}
+
+/// What is wrong with one field, if it counts at all.
+pub(crate) fn field(name: &str, draft: &Draft) -> Option<Flaw> {
+    match Step::of(name) {
+        Step::Image => image(name, draft),
+        Step::Key => key(name, draft),
+        Step::How => {
+            let is_known = PROFILES.contains(&draft.get("profile"));
+            (!is_known).then(|| flaw("profile", "Choose one of the four ways.", None))
+        }
+        Step::Where | Step::Review => place(name, draft),
+    }
+}
+
+fn image(name: &str, draft: &Draft) -> Option<Flaw> {
+    let text = draft.get(name);
+    let says = |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| flaw(name, said, hint));
+    let (builds, ready) = (draft.builds(), draft.is("image", "ready"));
+    match name {
+        "image" => {
+            let is_known = ["ready", "cloud", "build"].contains(&text);
+            says(!is_known, "Choose an image, or build one.", None)
+        }
+        "compose_id" => says(ready && text.is_empty(), "Choose one of the images.", None),
+        "image_id" => {
+            let is_wrong = draft.is("image", "cloud") && !(text.starts_with("ami-") && text.len() > 4);
+            says(is_wrong, "This must be the id of an image in AWS.", Some("It begins with ami-."))
+        }
+        "distribution" => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+            let is_wrong = text.is_empty() || text.len() > 64 || !text.chars().all(is_plain);
+            says(builds && is_wrong, "Name a distribution.", Some("Such as rhel-9.6 or centos-9."))
+        }
+        "image_name" => {
+            says(builds && text.chars().count() > 100, "It must have at most 100 characters.", None)
+        }
+        "packages" => {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._+@:/".contains(c);
+            let bad = draft.packages().into_iter().find(|word| !word.chars().all(is_plain))?;
+            let said = format!("{bad:?} is not the name of a package.");
+            says(builds, &said, Some("Put one on each line, or blanks between them."))
+        }
+        "users" if builds => users(draft),
+        _ => None,
+    }
+}
+
+fn users(draft: &Draft) -> Option<Flaw> {
+    draft.users.iter().find_map(|user| {
+        let (field, said) = (user_name(&user.name).map(|said| ("user_name", said)))
+            .or_else(|| user_key(&user.key).map(|said| ("user_key", said)))?;
+        let who = if user.name.is_empty() { "A user without a name" } else { &user.name };
+        Some(flaw(field, &format!("{who}: {said}"), None))
+    })
+}
+
+pub(crate) fn user_name(text: &str) -> Option<&'static str> {
+    let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+    let begins = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    let fits = begins && text.len() <= 32 && text.chars().all(is_good);
+    (!fits).then_some(
+        "A name has small letters, digits, - and _, begins with a letter and has at most 32 of them.",
+    )
+}
+
+pub(crate) fn user_key(text: &str) -> Option<&'static str> {
+    if text.is_empty() { None } else { public_key::look(text).err() }
+}
+
+fn place(name: &str, draft: &Draft) -> Option<Flaw> {
+    let text = draft.get(name);
+    let says = |is_wrong: bool, said: &str, hint: Option<&str>| is_wrong.then(|| flaw(name, said, hint));
+    if name == "source_id" {
+        return says(text.is_empty(), "Choose the account to launch in.", None);
+    }
+    if draft.is_later() {
+        return None;
+    }
+    match name {
+        "region" => says(text.is_empty(), "Name a region.", Some("Such as us-east-1.")),
+        "instance_type" => {
+            let is_missing = text.is_empty() && draft.get("launch_template_id").is_empty();
+            says(is_missing, "Choose an instance type, or a template that names one.", None)
+        }
+        "amount" => {
+            let fits = draft.amount().is_some_and(|amount| (1..=AMOUNT_MAX).contains(&amount));
+            says(!fits, "It must be a number from 1 to 45.", None)
+        }
+        "name" => says(text.chars().count() > 128, "It must have at most 128 characters.", None),
+        _ => None,
+    }
+}
+
+fn key(name: &str, draft: &Draft) -> Option<Flaw> {
+    let is_optional = draft.is_later() || !draft.get("launch_template_id").is_empty();
+    let text = draft.get(name);
+    let says = |is_wrong: bool, said: &str| is_wrong.then(|| flaw(name, said, None));
+    match (name, draft.get("key")) {
+        ("key", "" | "none") => says(!is_optional, "Choose the public key that lets you in."),
+        ("pubkey_id", "kept") => says(text.parse::<i64>().is_err(), "Choose one of the keys."),
+        ("pubkey_name", "new") => {
+            let fits =
+                (1..=255).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+            says(!fits, "Give the key a name, so that you find it again.")
+        }
+        ("pubkey_body", "new") => public_key::look(text).err().and_then(|said| says(true, said)),
+        _ => None,
+    }
+}
+
+/// What may go wrong although nothing is wrong.
+pub(crate) fn too_many(vcpus: u32, amount: u32) -> Option<String> {
+    let all = u64::from(vcpus) * u64::from(amount);
+    (all > VCPUS_WARNED).then(|| {
+        format!(
+            "These are {all} virtual processors. Many accounts may have no more than {VCPUS_WARNED} at once."
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::draft::User;
+    use super::*;
+
+    fn draft(pairs: &[(&'static str, &str)]) -> Draft {
+        let mut draft = Draft::new();
+        for (name, value) in pairs {
+            draft.set(name, value);
+        }
+        draft
+    }
+
+    fn fields(at: Step, draft: &Draft) -> Vec<String> {
+        step(at, draft).into_iter().map(|flaw| flaw.field).collect()
+    }
+
+    #[test]
+    fn what_is_missing_is_told_at_its_field() {
+        let empty = draft(&[]);
+        assert_eq!(fields(Step::Image, &empty), ["image"]);
+        assert_eq!(fields(Step::Where, &empty), ["source_id", "instance_type"]);
+        assert_eq!(fields(Step::Key, &empty), ["key"]);
+        assert!(step(Step::How, &empty).is_empty());
+        assert_eq!(fields(Step::Image, &draft(&[("image", "ready")])), ["compose_id"]);
+        assert_eq!(fields(Step::Image, &draft(&[("image", "cloud"), ("image_id", "vmi-1")])), ["image_id"]);
+        assert_eq!(fields(Step::Key, &draft(&[("key", "new")])), ["pubkey_name", "pubkey_body"]);
+        assert_eq!(fields(Step::Key, &draft(&[("key", "kept")])), ["pubkey_id"]);
+    }
+
+    #[test]
+    fn what_comes_later_is_not_asked_for_now() {
+        let later = draft(&[("image", "build"), ("later", "yes"), ("source_id", "s"), ("amount", "x")]);
+        for at in Step::ALL {
+            assert!(step(at, &later).is_empty(), "{at:?}");
+        }
+        let given = draft(&[("image", "cloud"), ("image_id", "ami-1"), ("later", "yes"), ("source_id", "s")]);
+        assert_eq!(
+            fields(Step::Where, &given),
+            ["instance_type"],
+            "an image that is there is not waited for"
+        );
+    }
+
+    #[test]
+    fn a_template_may_name_the_type_and_let_people_in() {
+        let template = draft(&[("source_id", "s"), ("launch_template_id", "lt-1")]);
+        assert!(step(Step::Where, &template).is_empty() && step(Step::Key, &template).is_empty());
+    }
+
+    #[test]
+    fn packages_and_users_are_checked_only_for_a_build() {
+        let mut bad = draft(&[("image", "build"), ("packages", "vim; rm")]);
+        bad.users = vec![User { name: "Root!".into(), key: String::new() }];
+        assert_eq!(fields(Step::Image, &bad), ["packages", "user_name"]);
+        bad.set("image", "ready");
+        bad.set("compose_id", "c");
+        assert!(step(Step::Image, &bad).is_empty());
+    }
+
+    #[test]
+    fn amounts_have_a_limit_and_a_warning() {
+        for (amount, is_wrong) in [("0", true), ("1", false), ("45", false), ("46", true), ("-1", true)] {
+            let found = field("amount", &draft(&[("amount", amount)]));
+            assert_eq!(found.is_some(), is_wrong, "{amount}");
+        }
+        assert!(too_many(16, 2).is_none() && too_many(16, 3).unwrap().contains("48"));
+    }
+}

@@ -1,0 +1,207 @@
+//! What somebody has said so far. It travels from page to page in hidden fields, and nobody else keeps it.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use super::step::Step;
+use console::Fields;
+
+/// Everything that is asked for once.
+const NAMES: [&str; 26] = [
+    "once",
+    "image",
+    "compose_id",
+    "image_id",
+    "distribution",
+    "architecture",
+    "image_name",
+    "packages",
+    "source_id",
+    "region",
+    "instance_type",
+    "launch_template_id",
+    "amount",
+    "name",
+    "subnet",
+    "security_groups",
+    "user_data",
+    "poweroff",
+    "key",
+    "pubkey_id",
+    "pubkey_name",
+    "pubkey_body",
+    "profile",
+    "later",
+    "detach",
+    "partial",
+];
+/// What a new draft builds, where the caller may have it.
+pub(crate) const DISTRIBUTION: &str = "rhel-9";
+/// What the fields of a new draft hold.
+const DEFAULTS: [(&str, &str); 8] = [
+    ("distribution", DISTRIBUTION),
+    ("architecture", "x86_64"),
+    ("region", "us-east-1"),
+    ("amount", "1"),
+    ("profile", "wizard"),
+    ("detach", "continue"),
+    ("partial", "all_or_nothing"),
+    ("key", ""),
+];
+const USERS_MAX: usize = 20;
+
+/// Somebody who can log in to every machine made from an image.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) key: String,
+}
+
+/// The text for the first start may hold secrets: this has no `Debug`.
+#[derive(Clone, Default)]
+pub(crate) struct Draft {
+    texts: BTreeMap<&'static str, String>,
+    pub(crate) users: Vec<User>,
+}
+
+impl Draft {
+    /// A new one, with a word of its own by which two clicks are one launch.
+    pub(crate) fn new() -> Draft {
+        let mut draft = Draft::default();
+        for (name, value) in DEFAULTS {
+            draft.set(name, value);
+        }
+        draft.renew();
+        draft
+    }
+
+    pub(crate) fn read(fields: &Fields) -> Draft {
+        let mut draft = Draft::default();
+        for name in NAMES {
+            draft.set(name, fields.text(name));
+        }
+        let keys = fields.all("user_key").map(str::to_owned);
+        let users = fields.all("user_name").map(str::to_owned).zip(keys);
+        let users = users.map(|(name, key)| User { name, key });
+        draft.users = users.filter(|user| *user != User::default()).take(USERS_MAX).collect();
+        if Uuid::try_parse(draft.get("once")).is_err() {
+            draft.renew();
+        }
+        draft
+    }
+
+    /// From now on it is another launch.
+    pub(crate) fn renew(&mut self) {
+        self.set("once", &Uuid::from_u128(rand::random()).to_string());
+    }
+
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.texts.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn given(&self, name: &str) -> Option<&str> {
+        Some(self.get(name)).filter(|text| !text.is_empty())
+    }
+
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        if value.is_empty() {
+            self.texts.remove(name);
+        } else {
+            self.texts.insert(name, value.to_owned());
+        }
+    }
+
+    pub(crate) fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == value
+    }
+
+    pub(crate) fn builds(&self) -> bool {
+        self.is("image", "build")
+    }
+
+    /// An image that takes a while can be asked for before it is known where to launch it.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.builds() || self.is("image", "ready")
+    }
+
+    pub(crate) fn is_later(&self) -> bool {
+        self.is("later", "yes") && self.may_wait()
+    }
+
+    pub(crate) fn amount(&self) -> Option<u32> {
+        self.get("amount").parse().ok()
+    }
+
+    pub(crate) fn security_groups(&self) -> Vec<&str> {
+        words(self.get("security_groups"))
+    }
+
+    pub(crate) fn packages(&self) -> Vec<&str> {
+        words(self.get("packages"))
+    }
+
+    /// What a page that asks for something else has to carry on.
+    pub(crate) fn hidden(&self, shown: Option<Step>) -> Vec<(&str, &str)> {
+        let is_carried = |name: &str| name == "once" || Some(Step::of(name)) != shown;
+        let texts = self.texts.iter().filter(|(name, _)| is_carried(name));
+        let users = self.users.iter().filter(|_| shown != Some(Step::Image));
+        let users = users.flat_map(|user| [("user_name", user.name.as_str()), ("user_key", &user.key)]);
+        texts.map(|(name, value)| (*name, value.as_str())).chain(users).collect()
+    }
+}
+
+/// Words with blanks, commas or new lines between them.
+fn words(text: &str) -> Vec<&str> {
+    text.split(|c: char| c.is_whitespace() || c == ',').filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(pairs: &[(&str, &str)]) -> Fields {
+        let owned = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Fields::from(owned.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_draft_travels_from_page_to_page_and_loses_nothing() {
+        let mut draft = Draft::new();
+        for name in NAMES.into_iter().filter(|name| *name != "once") {
+            draft.set(name, &format!("value of {name}"));
+        }
+        draft.users = vec![
+            User { name: "ann".into(), key: String::new() },
+            User { name: "bob".into(), key: "k".into() },
+        ];
+        for shown in Step::ALL {
+            // A page shows its own fields with what is in them, and carries the others.
+            let mut sent = draft.hidden(Some(shown));
+            sent.extend(
+                draft.hidden(None).into_iter().filter(|(name, _)| *name != "once" && Step::of(name) == shown),
+            );
+            let read = Draft::read(&fields(&sent));
+            assert_eq!(read.hidden(None), draft.hidden(None), "{shown:?}");
+            assert_eq!(read.users, draft.users, "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_draft_has_one_word_until_it_is_renewed() {
+        let mut draft = Draft::new();
+        let word = draft.get("once").to_owned();
+        assert_eq!(Draft::read(&fields(&draft.hidden(None))).get("once"), word);
+        assert_ne!(Draft::read(&fields(&[("once", "<b>")])).get("once"), "<b>");
+        draft.renew();
+        assert_ne!(draft.get("once"), word);
+    }
+
+    #[test]
+    fn a_page_does_not_carry_what_it_asks_for() {
+        let draft = Draft::new();
+        let names = |step| draft.hidden(Some(step)).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert!(!names(Step::Where).contains(&"region") && names(Step::Key).contains(&"region"));
+        assert!(names(Step::Where).contains(&"once"));
+    }
+}

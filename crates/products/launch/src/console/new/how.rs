@@ -1,0 +1,50 @@
+//! The fourth page: who says that the image is ready, and what closing the window means.
+
+use askama::Template;
+
+use super::wizard::Wizard;
+use console::CsrfToken;
+
+#[derive(Template)]
+#[template(path = "new/how.html")]
+pub(crate) struct HowPage {
+    pub(super) csrf: CsrfToken,
+    pub(super) wizard: Wizard,
+}
+
+pub(crate) struct Way {
+    pub(crate) profile: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) about: &'static str,
+}
+
+pub(crate) const WAYS: [Way; 4] = [
+    Way {
+        profile: "wizard",
+        title: "Look for it, and show it here",
+        about: "The engine asks the Image Builder every few seconds. You follow every step on the page of the launch. \
+                Choose this if you are not sure.",
+    },
+    Way {
+        profile: "inventory",
+        title: "Look for it, and show it in the inventory",
+        about: "The same, for machines that you expect to find in the inventory.",
+    },
+    Way {
+        profile: "images",
+        title: "Wait for a callback",
+        about: "The side of the Image Builder says when the image is ready. Nobody looks in between. The list of \
+                images shows the launch.",
+    },
+    Way {
+        profile: "events",
+        title: "Wait for a message in Kafka",
+        about: "A message says when the image is ready, and the engine looks every minute in case it is lost. The \
+                inventory shows the launch.",
+    },
+];
+
+/// What a profile is called where there is little room.
+pub(crate) fn title(profile: &str) -> &'static str {
+    WAYS.iter().find(|way| way.profile == profile).map_or("as configured", |way| way.title)
+}

@@ -1,0 +1,75 @@
+//! The first page: an image that is there, or one that is built.
+
+use crate::api::distributions::DistributionList;
+use crate::api::images::{Image, ImageList};
+use askama::Template;
+
+use super::super::LAUNCH;
+use super::draft::{DISTRIBUTION as PRESET, User};
+use super::field::Field;
+use super::wizard::Wizard;
+use console::{Api, CsrfToken, Trouble};
+
+const SHOWN: usize = 50;
+
+#[derive(Template)]
+#[template(path = "new/image.html")]
+pub(crate) struct ImagePage {
+    csrf: CsrfToken,
+    wizard: Wizard,
+    images: Vec<Image>,
+    /// Why there are none to choose from.
+    missing: Option<String>,
+    /// What can be built, as far as the Image Builder says so.
+    distributions: Vec<String>,
+    /// Those that are there, and room for one more.
+    users: Vec<User>,
+}
+
+impl ImagePage {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<ImagePage, Trouble> {
+        // Without an Image Builder there is nothing to choose from, and images of AWS are launched all the same.
+        let (images, missing) = match fitting(api).await {
+            Ok(images) => (images, None),
+            Err(trouble) => (Vec::new(), Some(trouble.line())),
+        };
+        if wizard.draft.get("image").is_empty() {
+            wizard.draft.set("image", if images.is_empty() { "build" } else { "ready" });
+        }
+        let distributions = buildable(api).await;
+        let is_preset = wizard.draft.is("distribution", PRESET);
+        let is_offered = distributions.iter().any(|name| name == PRESET);
+        if let Some(first) = distributions.first().filter(|_| is_preset && !is_offered) {
+            wizard.draft.set("distribution", first);
+        }
+        let mut users = wizard.draft.users.clone();
+        users.push(User::default());
+        Ok(ImagePage { csrf, wizard, images, missing, distributions, users })
+    }
+
+    fn distribution(&self) -> Field {
+        self.wizard.field("distribution", "Distribution").list(&self.distributions).live()
+    }
+}
+
+/// Without an answer any name can be typed, and the launch itself is checked.
+async fn buildable(api: &Api) -> Vec<String> {
+    let all: Result<DistributionList, Trouble> = api.get(&format!("{LAUNCH}/distributions")).await;
+    all.map(|all| all.data.into_iter().map(|one| one.name).collect()).unwrap_or_default()
+}
+
+/// Images that can be launched in AWS: those that are finished, and those that will be.
+pub(crate) async fn fitting(api: &Api) -> Result<Vec<Image>, Trouble> {
+    let all: ImageList = api.get(&format!("{LAUNCH}/images?limit={SHOWN}")).await?;
+    Ok(all.data.into_iter().filter(fits).collect())
+}
+
+fn fits(image: &Image) -> bool {
+    let is_aws = image.image_type.as_deref().is_some_and(|kind| ["aws", "ami"].contains(&kind));
+    is_aws && image.status.as_deref().is_some_and(|status| status != "failure")
+}
+
+/// What the list calls it.
+pub(crate) fn title(image: &Image) -> String {
+    image.name.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| format!("image {}", image.id))
+}

@@ -1,0 +1,47 @@
+//! The third page: the public key that lets people in.
+
+use crate::api::wire::{Pubkey, PubkeyList};
+use askama::Template;
+
+use super::super::LAUNCH;
+use super::field::Said;
+use super::public_key;
+use super::wizard::Wizard;
+use console::{Api, CsrfToken, Trouble};
+
+#[derive(Template)]
+#[template(path = "new/key.html")]
+pub(crate) struct KeyPage {
+    csrf: CsrfToken,
+    wizard: Wizard,
+    keys: Vec<Pubkey>,
+}
+
+impl KeyPage {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<KeyPage, Trouble> {
+        let keys = keys(&mut wizard, api).await?;
+        Ok(KeyPage { csrf, wizard, keys })
+    }
+}
+
+/// The keys that are kept. Whoever has not chosen yet begins with the last one, or with a new one.
+pub(crate) async fn keys(wizard: &mut Wizard, api: &Api) -> Result<Vec<Pubkey>, Trouble> {
+    let found: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
+    if wizard.draft.get("key").is_empty() {
+        wizard.draft.set("key", if found.data.is_empty() { "new" } else { "kept" });
+    }
+    if wizard.draft.get("pubkey_id").is_empty()
+        && let Some(last) = found.data.last()
+    {
+        wizard.draft.set("pubkey_id", &last.id.to_string());
+    }
+    Ok(found.data)
+}
+
+/// What a key that was typed is.
+pub(crate) fn told(body: &str) -> Said {
+    match public_key::look(body) {
+        Ok(known) => Said::good(format!("{}, {} {}", known.kind, known.fingerprint, known.comment)),
+        Err(said) => Said { good: None, bad: Some(said.to_owned()) },
+    }
+}

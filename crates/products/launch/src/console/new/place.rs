@@ -1,0 +1,133 @@
+//! The second page: which account, which region, which machines and how many.
+
+use crate::api::wire::{Source, SourceList, Template as Named, TemplateList};
+use askama::Template;
+use askama::filters::HtmlSafe;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::super::LAUNCH;
+use super::draft::Draft;
+use super::types::Types;
+use super::wizard::Wizard;
+use console::{Api, CsrfToken, Desk, Fields, Trouble, Visitor, html, path};
+
+pub(crate) const REGIONS: &[&str] = &[
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+    "ca-central-1",
+    "ca-west-1",
+    "sa-east-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "af-south-1",
+    "il-central-1",
+    "me-central-1",
+    "me-south-1",
+    "ap-east-1",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-south-1",
+    "ap-south-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "ap-southeast-5",
+];
+
+/// What the page offers.
+pub(crate) struct Place {
+    pub(crate) sources: Vec<Source>,
+    pub(crate) types: Types,
+    pub(crate) templates: Templates,
+    pub(crate) search: String,
+    /// Where a search without a script is sent.
+    pub(crate) again: String,
+}
+
+#[derive(Template)]
+#[template(path = "new/where.html")]
+pub(crate) struct PlacePage {
+    csrf: CsrfToken,
+    wizard: Wizard,
+    place: Place,
+}
+
+/// The launch templates of an account.
+#[derive(Default, Template)]
+#[template(path = "new/templates.html")]
+pub(crate) struct Templates {
+    rows: Vec<Named>,
+    chosen: String,
+    /// Why they are not known.
+    problem: Option<String>,
+}
+
+impl HtmlSafe for Templates {}
+
+impl PlacePage {
+    pub(crate) async fn draw(csrf: CsrfToken, mut wizard: Wizard, api: &Api) -> Result<PlacePage, Trouble> {
+        let place = Place::find(&mut wizard, api).await?;
+        Ok(PlacePage { csrf, wizard, place })
+    }
+}
+
+impl Place {
+    pub(crate) async fn find(wizard: &mut Wizard, api: &Api) -> Result<Place, Trouble> {
+        let search = wizard.typed.text("type_search").to_owned();
+        let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
+        let sources = sources.data;
+        if let [only] = sources.as_slice() {
+            wizard.draft.set("source_id", &only.id);
+        }
+        let said = wizard.said("instance_type");
+        let types = Types::find(api, &wizard.draft, &search).await.flawed(said);
+        let templates = Templates::find(api, &wizard.draft).await;
+        Ok(Place { sources, types, templates, search, again: "/console/launch/where".to_owned() })
+    }
+
+    /// Somebody looked already, and it did not let us in.
+    pub(crate) fn warning(&self, draft: &Draft) -> Option<String> {
+        let chosen = self.sources.iter().find(|source| source.id == draft.get("source_id"))?;
+        let is_fine = ["", "available"].contains(&chosen.status.as_str());
+        (!is_fine)
+            .then(|| format!("{} is {}. You can go on, and it may be refused.", chosen.name, chosen.status))
+    }
+}
+
+/// `POST /console/launch/templates`
+pub(super) async fn templates(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
+    html(StatusCode::OK, &Templates::find(&visitor.api, &Draft::read(&fields)).await)
+}
+
+impl Templates {
+    async fn find(api: &Api, draft: &Draft) -> Templates {
+        let chosen = draft.get("launch_template_id").to_owned();
+        let Some(source) = draft.given("source_id") else {
+            return Templates { chosen, ..Templates::default() };
+        };
+        let query = path::query([("region", draft.get("region")), ("limit", "200")]);
+        let path = format!("{LAUNCH}/sources/{}/launch_templates{query}", path::part(source));
+        match api.get::<TemplateList>(&path).await {
+            Ok(found) => {
+                let mut rows = found.data;
+                if !chosen.is_empty() && !rows.iter().any(|one| one.id == chosen) {
+                    rows.push(Named { id: chosen.clone(), name: "not in this region".to_owned() });
+                }
+                Templates { rows, chosen, problem: None }
+            }
+            Err(trouble) => Templates { chosen, problem: Some(trouble.line()), ..Templates::default() },
+        }
+    }
+}

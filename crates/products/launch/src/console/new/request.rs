@@ -1,0 +1,210 @@
+//! A draft as the API takes it, and what the API refuses as the draft knows it.
+
+use serde_json::{Map, Value, json};
+
+use super::draft::Draft;
+use console::Flaw;
+
+/// What is launched, how and where. `accounts` may start an image that is built.
+pub(crate) fn launch(draft: &Draft, accounts: &[String]) -> Value {
+    let mut body = json!({
+        "provider": "aws",
+        "image": image(draft, accounts),
+        "profile": draft.get("profile"),
+    });
+    let options: Map<String, Value> = ["detach", "partial"]
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), draft.given(name)?.into())))
+        .collect();
+    if !options.is_empty() {
+        body["options"] = options.into();
+    }
+    if !draft.is_later() {
+        body["parameters"] = parameters(draft);
+    }
+    body
+}
+
+fn image(draft: &Draft, accounts: &[String]) -> Value {
+    match draft.get("image") {
+        "cloud" => json!({"id": draft.get("image_id")}),
+        "ready" => json!({"compose_id": draft.get("compose_id")}),
+        _ => json!({"build": build(draft, accounts)}),
+    }
+}
+
+fn build(draft: &Draft, accounts: &[String]) -> Value {
+    let mut request = json!({
+        "distribution": draft.get("distribution"),
+        "image_requests": [{
+            "architecture": draft.get("architecture"),
+            "image_type": "aws",
+            "upload_request": {"type": "aws", "options": {"share_with_accounts": accounts}},
+        }],
+    });
+    if let Some(name) = draft.given("image_name") {
+        request["image_name"] = name.into();
+    }
+    let mut customizations = Map::new();
+    let packages = draft.packages();
+    if !packages.is_empty() {
+        customizations.insert("packages".to_owned(), packages.into());
+    }
+    let user = |name: &str, key: &str| match key {
+        "" => json!({"name": name}),
+        key => json!({"name": name, "ssh_key": key}),
+    };
+    let users: Vec<Value> = draft.users.iter().map(|one| user(&one.name, &one.key)).collect();
+    if !users.is_empty() {
+        customizations.insert("users".to_owned(), users.into());
+    }
+    if !customizations.is_empty() {
+        request["customizations"] = customizations.into();
+    }
+    request
+}
+
+/// How and where.
+pub(crate) fn parameters(draft: &Draft) -> Value {
+    const TEXTS: [&str; 7] =
+        ["source_id", "region", "instance_type", "launch_template_id", "name", "subnet", "user_data"];
+    let given = TEXTS.into_iter().filter_map(|name| Some((name.to_owned(), draft.given(name)?.into())));
+    let mut all: Map<String, Value> = given.collect();
+    all.insert("amount".to_owned(), draft.amount().unwrap_or(0).into());
+    if draft.is("poweroff", "yes") {
+        all.insert("poweroff".to_owned(), true.into());
+    }
+    let groups = draft.security_groups();
+    if !groups.is_empty() {
+        all.insert("security_groups".to_owned(), groups.into());
+    }
+    match draft.get("key") {
+        "kept" => {
+            all.extend(
+                draft.get("pubkey_id").parse::<i64>().ok().map(|id| ("pubkey_id".to_owned(), id.into())),
+            );
+        }
+        "new" => {
+            let key = json!({"name": draft.get("pubkey_name"), "body": draft.get("pubkey_body")});
+            all.insert("pubkey".to_owned(), key);
+        }
+        _ => {}
+    }
+    all.into()
+}
+
+/// The field of the draft that a refusal is about.
+pub(crate) fn place(flaw: Flaw, draft: &Draft) -> Flaw {
+    let is_new_key = draft.is("key", "new");
+    // The name of a new key and that of the machines have one name at the API, and different rules.
+    let is_key_name = is_new_key && (draft.get("name").is_empty() || !flaw.text.contains("must be"));
+    let field = match flaw.field.trim_start_matches("parameters.") {
+        "name" if is_key_name => "pubkey_name",
+        "body" => "pubkey_body",
+        "pubkey_id" if is_new_key => "pubkey_body",
+        "pubkey_id" if draft.is("key", "kept") => "pubkey_id",
+        "pubkey_id" | "pubkey" => "key",
+        "image_id" if draft.is("image", "ready") => "compose_id",
+        "image_id" if draft.is("image", "cloud") => "image_id",
+        "image_id" | "image" | "build" => "image",
+        "build.distribution" => "distribution",
+        "build.image_name" => "image_name",
+        "build.customizations" => "packages",
+        "build.image_requests[0].architecture" => "architecture",
+        field if field.starts_with("build.image_requests[0].upload_request") => "source_id",
+        field if field.starts_with("build.") => "image",
+        "options.detach" => "detach",
+        "options.partial" => "partial",
+        field if field.starts_with("options") => "profile",
+        "parameters" => "instance_type",
+        field => field,
+    };
+    // A refusal of one thing alone begins with its name, which is beside the field already.
+    let text = flaw.text.strip_prefix(&format!("{}: ", flaw.field)).unwrap_or(&flaw.text).to_owned();
+    Flaw { field: field.to_owned(), text, hint: flaw.hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::draft::User;
+    use super::super::step::Step;
+    use super::*;
+
+    fn draft(pairs: &[(&'static str, &str)]) -> Draft {
+        let mut draft = Draft::new();
+        for (name, value) in pairs {
+            draft.set(name, value);
+        }
+        draft
+    }
+
+    #[test]
+    fn a_build_has_what_was_said_and_nothing_else() {
+        let mut draft = draft(&[
+            ("image", "build"),
+            ("packages", "vim, git\ntmux"),
+            ("source_id", "7"),
+            ("instance_type", "t3.small"),
+            ("amount", "2"),
+            ("key", "kept"),
+            ("pubkey_id", "3"),
+        ]);
+        draft.users = vec![User { name: "ann".into(), key: "ssh-rsa A".into() }];
+        let body = launch(&draft, &["123456789012".to_owned()]);
+        let expected = json!({
+            "provider": "aws",
+            "profile": "wizard",
+            "options": {"detach": "continue", "partial": "all_or_nothing"},
+            "image": {"build": {
+                "distribution": "rhel-9",
+                "image_requests": [{"architecture": "x86_64", "image_type": "aws", "upload_request": {
+                    "type": "aws", "options": {"share_with_accounts": ["123456789012"]}}}],
+                "customizations": {
+                    "packages": ["vim", "git", "tmux"],
+                    "users": [{"name": "ann", "ssh_key": "ssh-rsa A"}],
+                },
+            }},
+            "parameters": {
+                "source_id": "7", "region": "us-east-1", "instance_type": "t3.small", "amount": 2, "pubkey_id": 3,
+            },
+        });
+        assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn parameters_that_come_later_are_not_sent() {
+        let later = draft(&[("image", "ready"), ("compose_id", "c"), ("later", "yes")]);
+        let body = launch(&later, &[]);
+        assert_eq!(body.get("parameters"), None);
+        assert_eq!(body["image"], json!({"compose_id": "c"}));
+    }
+
+    #[test]
+    fn a_new_key_is_sent_with_its_name() {
+        let new = draft(&[("key", "new"), ("pubkey_name", "mine"), ("pubkey_body", "ssh-rsa A")]);
+        assert_eq!(parameters(&new)["pubkey"], json!({"name": "mine", "body": "ssh-rsa A"}));
+        assert_eq!(parameters(&new).get("pubkey_id"), None);
+    }
+
+    #[test]
+    fn a_refusal_is_shown_where_it_can_be_corrected() {
+        let new = draft(&[("image", "build"), ("key", "new"), ("name", "web")]);
+        for (field, text, expected, step) in [
+            ("amount", "", "amount", Step::Where),
+            ("name", "another key is called so already", "pubkey_name", Step::Key),
+            ("name", "must be short", "name", Step::Where),
+            ("body", "", "pubkey_body", Step::Key),
+            ("pubkey_id", "", "pubkey_body", Step::Key),
+            ("build.distribution", "", "distribution", Step::Image),
+            ("build.bootc", "", "image", Step::Image),
+            ("build.image_requests[0].upload_request.options", "", "source_id", Step::Where),
+            ("profile", "", "profile", Step::How),
+        ] {
+            let flaw = Flaw { field: field.to_owned(), text: text.to_owned(), hint: None };
+            let placed = place(flaw, &new).field;
+            let repeated = Flaw { field: field.to_owned(), text: format!("{field}: no"), hint: None };
+            assert_eq!(place(repeated, &new).text, "no");
+            assert_eq!((placed.as_str(), Step::of(&placed)), (expected, step), "{field}");
+        }
+    }
+}

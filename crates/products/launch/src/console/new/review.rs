@@ -1,0 +1,114 @@
+//! The last page: everything once more, and the steps that it will take.
+
+use crate::api::wire::{PubkeyList, SourceList};
+use askama::Template;
+
+use super::super::LAUNCH;
+use super::check;
+use super::draft::Draft;
+use super::how;
+use super::plan::{self, Planned};
+use super::step::Step;
+use super::types::Types;
+use super::wizard::Wizard;
+use console::{Api, CsrfToken, Trouble, Visitor};
+
+#[derive(Template)]
+#[template(path = "new/review.html")]
+pub(crate) struct ReviewPage {
+    csrf: CsrfToken,
+    wizard: Wizard,
+    groups: Vec<Group>,
+    steps: Vec<Planned>,
+    warnings: Vec<String>,
+}
+
+/// What was said on one page.
+struct Group {
+    title: &'static str,
+    slug: &'static str,
+    facts: Vec<(&'static str, String)>,
+}
+
+impl ReviewPage {
+    pub(crate) async fn draw(wizard: Wizard, visitor: &Visitor) -> Result<ReviewPage, Trouble> {
+        let (draft, api) = (&wizard.draft, &visitor.api);
+        let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
+        let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
+        let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
+        let key = key(draft, api).await?;
+        let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
+        let groups = groups(draft, account, key);
+        let steps = plan::of(draft, visitor.workflow("launch"));
+        Ok(ReviewPage { csrf: visitor.csrf.clone(), wizard, groups, steps, warnings })
+    }
+}
+
+async fn key(draft: &Draft, api: &Api) -> Result<String, Trouble> {
+    if draft.is("key", "new") {
+        return Ok(format!("{} (new)", draft.get("pubkey_name")));
+    }
+    let keys: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
+    let found = keys.data.into_iter().find(|key| key.id.to_string() == draft.get("pubkey_id"));
+    Ok(match found {
+        Some(key) if draft.is("key", "kept") => format!("{} ({})", key.name, key.kind),
+        _ => "none".to_owned(),
+    })
+}
+
+fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
+    let fact = |label: &'static str, name: &str| Some((label, draft.given(name)?.to_owned()));
+    let image = match draft.get("image") {
+        "build" => vec![
+            Some(("Image", "built first".to_owned())),
+            fact("Distribution", "distribution"),
+            fact("Architecture", "architecture"),
+            fact("Name of the image", "image_name"),
+            some("Packages", draft.packages().join(", ")),
+            some("Users", draft.users.iter().map(|user| user.name.clone()).collect::<Vec<_>>().join(", ")),
+        ],
+        "cloud" => vec![fact("Image in AWS", "image_id")],
+        _ => vec![fact("Image", "compose_id"), fact("Architecture", "architecture")],
+    };
+    let mut place = vec![some("Account", account)];
+    let mut keys = vec![some("Public key", key)];
+    if draft.is_later() {
+        place.push(some("Machines", "you say so later, on the page of the launch".to_owned()));
+        keys = vec![some("Public key", "later".to_owned())];
+    } else {
+        place.extend([
+            fact("Region", "region"),
+            fact("Instance type", "instance_type"),
+            fact("Launch template", "launch_template_id"),
+            fact("Count", "amount"),
+            fact("Name", "name"),
+            fact("Subnet", "subnet"),
+            some("Security groups", draft.security_groups().join(", ")),
+            draft.given("user_data").map(|_| ("First start", "with a text of yours".to_owned())),
+            draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
+        ]);
+    }
+    let leaving =
+        if draft.is("detach", "cancel") { "cancels it while there are no machines" } else { "stops nothing" };
+    let fewer = if draft.is("partial", "keep") { "are kept" } else { "are taken back" };
+    let how = vec![
+        some("The image", how::title(draft.get("profile")).to_owned()),
+        some("Leaving", leaving.to_owned()),
+        some("Fewer machines than asked for", fewer.to_owned()),
+    ];
+    let group = |step: Step, facts: Vec<Option<(&'static str, String)>>| Group {
+        title: step.title(),
+        slug: step.slug(),
+        facts: facts.into_iter().flatten().collect(),
+    };
+    vec![group(Step::Image, image), group(Step::Where, place), group(Step::Key, keys), group(Step::How, how)]
+}
+
+fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {
+    Some((label, text)).filter(|(_, text)| !text.is_empty())
+}
+
+/// Everything that is wrong on the pages before.
+pub(crate) fn flaws(draft: &Draft, before: Step) -> Vec<console::Flaw> {
+    Step::ALL.into_iter().filter(|step| *step < before).flat_map(|step| check::step(step, draft)).collect()
+}

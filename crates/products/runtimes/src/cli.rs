@@ -1,0 +1,4 @@
+//! The commands of runtimes.
+
+pub(crate) mod catalog;
+pub(crate) mod instances;

@@ -1,0 +1,150 @@
+//! What became of a change, to its end if somebody waits for it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::wait::{WaitArgs, Watch, in_words, way_back};
+use crate::client::{Broker, Changed, Ids, LastOperation, Reply, State, Subject};
+use app::cli::Global;
+use app::client::aftermath;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Format, note, printable};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Create,
+    Update,
+    Delete,
+    Unbind,
+}
+
+impl Verb {
+    fn done(self) -> &'static str {
+        match self {
+            Verb::Create => "is created",
+            Verb::Update => "is updated",
+            Verb::Delete => "is deleted",
+            Verb::Unbind => "is unbound",
+        }
+    }
+}
+
+/// A change that a broker has accepted.
+#[derive(Debug)]
+pub(super) struct Asked<'a> {
+    pub(super) verb: Verb,
+    pub(super) subject: Subject,
+    /// After a change of the plan, the old one.
+    pub(super) ids: Option<Ids>,
+    /// How people call the plan.
+    pub(super) plan: &'a str,
+    pub(super) limit: Duration,
+}
+
+/// What scripts get to see.
+#[derive(Debug, Serialize)]
+struct Outcome<'a> {
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    binding_id: Option<&'a str>,
+    state: State,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dashboard_url: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<&'a Value>,
+}
+
+impl Asked<'_> {
+    pub(super) async fn see_through(
+        &self,
+        global: &Global,
+        broker: &Broker,
+        reply: &Reply<Changed>,
+        waiting: &WaitArgs,
+    ) -> Result<Exit> {
+        let is_data = matches!(global.output, Format::Json | Format::Yaml);
+        if !is_data && (self.verb == Verb::Create || global.output == Format::Name) {
+            // Before the wait, so that a wait that is broken off has said what it waited for.
+            output::data(&printable(&self.subject.instance))?;
+        }
+        if !reply.is_going {
+            self.print(global, &reply.body, State::Succeeded, None)?;
+            note(self.said(self.verb.done()));
+            self.dashboard(&reply.body);
+            return Ok(Exit::GOOD);
+        }
+        if !waiting.wait {
+            self.print(global, &reply.body, State::InProgress, None)?;
+            if global.output != Format::Name {
+                note(format!("it is in progress; follow it: {}", way_back(&self.subject)));
+            }
+            return Ok(Exit::GOOD);
+        }
+        let watch = Watch {
+            subject: &self.subject,
+            ids: self.ids.as_ref(),
+            operation: reply.body.operation.as_deref(),
+            is_removal: matches!(self.verb, Verb::Delete | Verb::Unbind),
+            limit: self.limit,
+        };
+        match watch.wait(broker).await? {
+            Ended::Left(exit) => Ok(exit),
+            Ended::With(last) => {
+                self.print(global, &reply.body, last.state, last.description.as_deref())?;
+                Ok(self.settled(&reply.body, &last))
+            }
+        }
+    }
+
+    fn settled(&self, body: &Changed, last: &LastOperation) -> Exit {
+        if last.state == State::Succeeded {
+            note(self.said(self.verb.done()));
+            self.dashboard(body);
+            return Exit::GOOD;
+        }
+        note(in_words(last));
+        aftermath(last.instance_usable, last.update_repeatable).for_each(note);
+        if self.verb == Verb::Create {
+            let (id, plan) = (&self.subject.instance, printable(self.plan));
+            note(format!("remove what is left: provision-engine instances delete {id} --plan {plan}"));
+        }
+        Exit::OPERATION_FAILED
+    }
+
+    fn said(&self, done: &str) -> String {
+        match &self.subject.binding {
+            Some(binding) => format!("binding {binding} {done}"),
+            None => format!("instance {} {done}", self.subject.instance),
+        }
+    }
+
+    fn dashboard(&self, body: &Changed) {
+        if let Some(url) = body.dashboard_url.as_deref().filter(|_| self.verb != Verb::Delete) {
+            note(format!("dashboard: {}", printable(url)));
+        }
+    }
+
+    fn print(&self, global: &Global, body: &Changed, state: State, description: Option<&str>) -> Result<()> {
+        if !matches!(global.output, Format::Json | Format::Yaml) {
+            return Ok(());
+        }
+        let outcome = Outcome {
+            id: &self.subject.instance,
+            binding_id: self.subject.binding.as_deref(),
+            state,
+            description,
+            operation: body.operation.as_deref(),
+            dashboard_url: body.dashboard_url.as_deref(),
+            metadata: body.metadata.as_ref(),
+        };
+        output::print_value(global.output, &outcome)
+    }
+}

@@ -1,0 +1,192 @@
+//! Parameters and contexts from the command line, held against what the plan takes.
+
+use std::fs::File;
+use std::io::Read;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::client::{Action, Parameters, Plan, guessed};
+use app::output::{note, printable};
+
+/// Larger than any broker takes.
+const BYTES_MAX: u64 = 1024 * 1024;
+
+#[derive(Debug, Args)]
+pub(super) struct ParamArgs {
+    /// One parameter; its type is the one that the plan takes
+    #[arg(long = "param", value_name = "KEY=VALUE")]
+    single: Vec<String>,
+    /// All parameters: a file with a JSON object, - for stdin, or the object itself
+    #[arg(long, value_name = "FILE")]
+    params: Option<String>,
+}
+
+impl ParamArgs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.single.is_empty() && self.params.is_none()
+    }
+
+    /// The whole, with single ones laid over it.
+    pub(super) fn read(&self, plan: Option<&Plan>, action: Action) -> Result<Map<String, Value>> {
+        let known = plan.and_then(|plan| Parameters::of(plan, action));
+        let mut params = self.params.as_deref().map(object).transpose()?.unwrap_or_default();
+        for given in &self.single {
+            let (name, text) = pair("--param", given)?;
+            let value = match known.as_ref().and_then(|known| known.get(name)) {
+                Some(parameter) => parameter.parse(text)?,
+                None => guessed(text),
+            };
+            params.insert(name.to_owned(), value);
+        }
+        if let Some(known) = &known
+            && let Some(unknown) = known.unknown(&params)
+        {
+            let unknown = printable(&unknown);
+            if known.is_closed {
+                bail!("{unknown}");
+            }
+            note(format!("warning: {unknown}"));
+        }
+        Ok(params)
+    }
+}
+
+/// What the platform would say about itself.
+#[derive(Debug, Args)]
+pub(super) struct ContextArgs {
+    /// One line of the context, such as `region=eu`; true, false, null, lists and objects are JSON
+    #[arg(long, value_name = "KEY=VALUE")]
+    context: Vec<String>,
+}
+
+impl ContextArgs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.context.is_empty()
+    }
+
+    pub(super) fn read(&self) -> Result<Map<String, Value>> {
+        let mut read = Map::from_iter([("platform".to_owned(), Value::from("provision-engine"))]);
+        for given in &self.context {
+            let (name, text) = pair("--context", given)?;
+            let value = match guessed(text) {
+                // Contexts are full of ids, and an id of digits is still a text.
+                Value::Number(_) => Value::from(text),
+                value => value,
+            };
+            read.insert(name.to_owned(), value);
+        }
+        Ok(read)
+    }
+}
+
+fn pair<'a>(flag: &str, given: &'a str) -> Result<(&'a str, &'a str)> {
+    match given.split_once('=') {
+        Some((name, text)) if !name.is_empty() => Ok((name, text)),
+        // The text may be a secret whose name was forgotten.
+        _ => bail!("{flag}: expected KEY=VALUE"),
+    }
+}
+
+fn object(source: &str) -> Result<Map<String, Value>> {
+    let path = source.strip_prefix('@').unwrap_or(source);
+    let (name, text) = if source.trim_start().starts_with('{') {
+        ("the argument", source.to_owned())
+    } else if source == "-" {
+        ("stdin", limited(std::io::stdin()).context("--params: cannot read stdin")?)
+    } else {
+        let read = File::open(path).map_err(Into::into).and_then(limited);
+        (path, read.with_context(|| format!("--params: cannot read {path}"))?)
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => bail!("--params: expected a JSON object in {name}"),
+        Err(error) => {
+            bail!("--params: {name} is not JSON (line {}, column {})", error.line(), error.column())
+        }
+    }
+}
+
+fn limited(source: impl Read) -> Result<String> {
+    let mut text = String::new();
+    source.take(BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > BYTES_MAX {
+        bail!("more than {BYTES_MAX} bytes");
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn args(params: Option<&str>, single: &[&str]) -> ParamArgs {
+        let single = single.iter().map(|&it| it.to_owned()).collect();
+        ParamArgs { single, params: params.map(str::to_owned) }
+    }
+
+    fn plan(is_closed: bool) -> Plan {
+        serde_json::from_value(json!({"id": "p", "name": "p", "schemas": {"service_instance": {"create": {
+            "parameters": {
+                "additionalProperties": !is_closed,
+                "properties": {"name": {"type": "string"}, "nodes": {"type": "integer"}},
+            },
+        }}}}))
+        .unwrap()
+    }
+
+    #[test]
+    fn single_parameters_win_and_have_the_type_of_the_plan() {
+        let args = args(Some(r#"{"name": "a", "x": [1]}"#), &["name=7", "nodes=7", "free=true", "y=a=b"]);
+        let expected = json!({"name": "7", "nodes": 7, "x": [1], "free": true, "y": "a=b"});
+        let read = args.read(Some(&plan(false)), Action::Create).unwrap();
+        assert_eq!(Value::Object(read), expected);
+        let guessed = json!({"name": 7, "nodes": 7, "x": [1], "free": true, "y": "a=b"});
+        assert_eq!(Value::Object(args.read(None, Action::Create).unwrap()), guessed);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_not_repeated() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "s3cret").unwrap();
+        let path = file.path().to_str().unwrap();
+        for (params, single, expected) in [
+            (None, "s3cret", "--param: expected KEY=VALUE"),
+            (None, "=s3cret", "--param: expected KEY=VALUE"),
+            (None, "nods=1", "`nods` (did you mean `nodes`?)"),
+            (Some(r#"{"nods": 1}"#), "nodes=1", "`nods`"),
+            (Some("{s3cret"), "nodes=1", "the argument is not JSON (line 1, column 2)"),
+            (Some("no/such/file"), "nodes=1", "cannot read no/such/file"),
+            (Some(path), "nodes=1", "is not JSON"),
+        ] {
+            let error = args(params, &[single]).read(Some(&plan(true)), Action::Create).unwrap_err();
+            let error = format!("{error:#}");
+            assert!(error.contains(expected) && !error.contains("s3cret"), "{expected}: {error}");
+        }
+        std::fs::write(file.path(), "[1]").unwrap();
+        let error = args(Some(path), &[]).read(None, Action::Create).unwrap_err().to_string();
+        assert!(error.contains("expected a JSON object"), "{error}");
+        std::fs::write(file.path(), " ".repeat(2 * 1024 * 1024)).unwrap();
+        let error = format!("{:#}", args(Some(path), &[]).read(None, Action::Create).unwrap_err());
+        assert!(error.contains("more than"), "{error}");
+        std::fs::write(file.path(), "{\"a\": 1}").unwrap();
+        let at = format!("@{path}");
+        for source in [path, at.as_str()] {
+            assert_eq!(args(Some(source), &[]).read(None, Action::Create).unwrap()["a"], 1);
+        }
+    }
+
+    #[test]
+    fn a_context_keeps_ids_as_text() {
+        let context =
+            ["account=42", "active=false", "note=a b", "more={\"a\": 1}"].map(str::to_owned).to_vec();
+        let read = ContextArgs { context }.read().unwrap();
+        let expected = json!({
+            "platform": "provision-engine", "account": "42", "active": false, "note": "a b", "more": {"a": 1},
+        });
+        assert_eq!(Value::Object(read), expected);
+    }
+}

@@ -1,0 +1,139 @@
+//! Waiting for the last operation on an instance or a binding.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use api::client::{Look, Pace, Waited};
+use clap::Args;
+
+use crate::client::{Broker, Ids, LastOperation, Reply, State, Subject};
+use app::cmd::wait::{Ended, or_come_back};
+use app::config::Period;
+use app::exit::TimedOut;
+use app::output::{ProgressPrinter, lasted, printable};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// A broker may ask for patience, within reason.
+const RETRY_AFTER_MIN: Duration = Duration::from_millis(100);
+const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
+/// When neither the plan nor the user says how long.
+const LIMIT: Duration = Duration::from_hours(1);
+const REMOVED: LastOperation = LastOperation {
+    state: State::Succeeded,
+    description: None,
+    instance_usable: None,
+    update_repeatable: None,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct WaitArgs {
+    /// Wait until it is done; exit code 3 when it fails
+    #[arg(long)]
+    pub(super) wait: bool,
+    /// How long to wait; exit code 4 when the time is over [default: what the plan says, else 1h]
+    #[arg(long, value_name = "TIME")]
+    pub(super) timeout: Option<Period>,
+}
+
+impl WaitArgs {
+    /// The shorter one of what the user and the plan say.
+    pub(super) fn limit(&self, plan_seconds: Option<u64>) -> Duration {
+        let ours = self.timeout.map(Period::get);
+        let theirs = plan_seconds.map(Duration::from_secs);
+        ours.into_iter().chain(theirs).min().unwrap_or(LIMIT)
+    }
+}
+
+/// What is waited for, and for how long.
+#[derive(Debug)]
+pub(super) struct Watch<'a> {
+    pub(super) subject: &'a Subject,
+    pub(super) ids: Option<&'a Ids>,
+    pub(super) operation: Option<&'a str>,
+    /// To be gone is what is wanted.
+    pub(super) is_removal: bool,
+    pub(super) limit: Duration,
+}
+
+impl Watch<'_> {
+    pub(super) async fn wait(&self, broker: &Broker) -> Result<Ended<LastOperation>> {
+        let way_back = way_back(self.subject);
+        or_come_back(&way_back, self.until_settled(broker, &way_back)).await
+    }
+
+    async fn until_settled(&self, broker: &Broker, way_back: &str) -> Result<LastOperation> {
+        let look = async || {
+            let look = broker.last_operation(self.subject, self.ids, self.operation).await;
+            let Reply { body, retry_after, .. } = match look {
+                // What was to be removed is gone.
+                Err(error) if self.is_removal && error.is_absent() => return Ok(Look::over(REMOVED)),
+                look => look?,
+            };
+            if body.state != State::InProgress {
+                return Ok(Look::over(body));
+            }
+            let (words, pause) = (in_words(&body), retry_after.map(within_reason));
+            Ok(Look { pause, ..Look::going(body, words) })
+        };
+        let mut progress = ProgressPrinter::to_stderr();
+        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(self.limit));
+        match broker.http.wait_until(pace, look, |news| progress.news(&news)).await? {
+            Waited::Over(last) => Ok(last),
+            Waited::Going(..) => {
+                let limit = lasted(self.limit);
+                Err(TimedOut(format!("it is still in progress after {limit} and goes on: {way_back}")).into())
+            }
+            Waited::Unknown(error) => Err(TimedOut(format!("nobody knows how it stands: {error}")).into()),
+        }
+    }
+}
+
+/// How to see later what becomes of it.
+pub(super) fn way_back(subject: &Subject) -> String {
+    let Subject { instance, binding } = subject;
+    match binding {
+        Some(binding) => format!("provision-engine instances show {instance} --binding {binding} --wait"),
+        None => format!("provision-engine instances show {instance} --wait"),
+    }
+}
+
+fn within_reason(asked: Duration) -> Duration {
+    asked.clamp(RETRY_AFTER_MIN, RETRY_AFTER_MAX)
+}
+
+/// `in progress: waiting for the cluster`.
+pub(super) fn in_words(operation: &LastOperation) -> String {
+    let state = match operation.state {
+        State::InProgress => "in progress",
+        State::Succeeded => "succeeded",
+        State::Failed => "failed",
+    };
+    match operation.description.as_deref().filter(|text| !text.trim().is_empty()) {
+        Some(description) => format!("{state}: {}", printable(description)),
+        None => state.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broker_may_ask_for_patience_within_reason() {
+        for (asked_ms, expected_ms) in [(0, 100), (100, 100), (9_000, 9_000), (86_400_000, 30_000)] {
+            let pause = within_reason(Duration::from_millis(asked_ms));
+            assert_eq!(pause, Duration::from_millis(expected_ms), "{asked_ms}");
+        }
+    }
+
+    #[test]
+    fn the_shorter_limit_counts() {
+        let limit = |timeout, plan| WaitArgs { wait: true, timeout }.limit(plan);
+        assert_eq!(limit(None, None), LIMIT);
+        assert_eq!(limit(None, Some(5)), Duration::from_secs(5));
+        assert_eq!(limit(Some(Period::seconds(9)), Some(5)), Duration::from_secs(5));
+        assert_eq!(limit(Some(Period::seconds(3)), Some(5)), Duration::from_secs(3));
+        assert_eq!(limit(Some(Period::hours(3)), None), Duration::from_hours(3));
+    }
+}

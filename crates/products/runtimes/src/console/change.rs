@@ -1,0 +1,134 @@
+//! `GET /console/runtimes/{id}/change`
+
+use crate::api::types::Runtime;
+use askama::Template;
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::catalog::{Catalog, Plan, Purpose};
+use super::form::Form;
+use super::look::{parameters, runtime};
+use console::{CsrfToken, Fields, Flash, Shell, Trouble, Visitor, path};
+
+#[derive(Template)]
+#[template(path = "change.html")]
+struct Change {
+    csrf: CsrfToken,
+    id: String,
+    name: String,
+    form: Form,
+    /// Other plans, where it can have one.
+    plans: Vec<Plan>,
+    plan: String,
+    trouble: Option<String>,
+}
+
+impl Change {
+    fn shell(&self, visitor: &Visitor) -> Shell {
+        Shell::new(visitor, &super::SECTION, &format!("Update {}", self.name))
+    }
+}
+
+/// What is there now.
+struct Present {
+    runtime: Runtime,
+    parameters: Map<String, Value>,
+    catalog: Catalog,
+}
+
+impl Present {
+    async fn read(visitor: &Visitor, id: &str) -> Result<Present, Trouble> {
+        let catalog = Catalog::read(&visitor.api).await?;
+        let runtime = runtime(&visitor.api, id).await?;
+        let parameters = parameters(&visitor.api, &runtime).await.unwrap_or_default();
+        Ok(Present { runtime, parameters, catalog })
+    }
+
+    fn plan(&self) -> Result<&Plan, Trouble> {
+        self.catalog.find(&self.runtime.service_plan_id).map(|(_, plan)| plan)
+    }
+
+    fn page(self, visitor: &Visitor, form: Form, trouble: Option<String>) -> Result<Change, Trouble> {
+        let can_move = self.plan()?.plan_updateable;
+        let name = self.parameters.get("name").and_then(Value::as_str);
+        let name = name.unwrap_or(&self.runtime.instance_id).to_owned();
+        let plans = self.catalog.offers().filter(|_| can_move).map(|(_, plan)| plan.clone()).collect();
+        Ok(Change {
+            csrf: visitor.csrf.clone(),
+            id: path::part(&self.runtime.instance_id),
+            name,
+            form,
+            plans,
+            plan: self.runtime.service_plan_id,
+            trouble,
+        })
+    }
+}
+
+pub(super) async fn form(visitor: Visitor, Path(id): Path<String>) -> Response {
+    let drawn = async {
+        let present = Present::read(&visitor, &id).await?;
+        let form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
+        present.page(&visitor, form, None)
+    };
+    match drawn.await {
+        Ok(change) => change.shell(&visitor).page(&change),
+        Err(trouble) => trouble.page(&visitor),
+    }
+}
+
+pub(super) async fn change(visitor: Visitor, Path(id): Path<String>, fields: Fields) -> Response {
+    match ask(&visitor, &id, &fields).await {
+        Ok(Ok(flash)) => flash.at(&format!("/console/runtimes/{}", path::part(&id))),
+        Ok(Err(again)) => again.shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
+        Err(trouble) => trouble.page(&visitor),
+    }
+}
+
+async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flash, Box<Change>>, Trouble> {
+    let present = Present::read(visitor, id).await?;
+    let mut form = Form::of_present(&present.plan()?.schema(Purpose::Update), &present.parameters);
+    let typed = form.take(fields);
+    if !form.is_good() {
+        return Ok(Err(Box::new(present.page(visitor, form, None)?)));
+    }
+    let changed = differing(typed, &present.parameters);
+    let plan = fields.given("plan").filter(|plan| *plan != present.runtime.service_plan_id);
+    if changed.is_empty() && plan.is_none() {
+        return Ok(Ok(Flash::good("Nothing was changed.")));
+    }
+    let mut body = json!({"service_id": present.runtime.service_class_id, "parameters": changed});
+    if let Some(plan) = plan {
+        body["plan_id"] = json!(plan);
+    }
+    let at =
+        format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
+    match visitor.api.patch(&at, &body).await {
+        Ok(_) => Ok(Ok(Flash::good("The runtime is being updated."))),
+        Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
+        Err(trouble) => {
+            let left = form.blame(&trouble.detail);
+            Ok(Err(Box::new(present.page(visitor, form, left)?)))
+        }
+    }
+}
+
+/// What stays as it is need not be sent.
+fn differing(typed: Map<String, Value>, present: &Map<String, Value>) -> Map<String, Value> {
+    typed.into_iter().filter(|(key, value)| present.get(key) != Some(value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_differs_is_sent() {
+        let of = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let typed = of(json!({"a": 1, "b": "x", "c": ["y"], "d": {"e": 1}}));
+        let present = of(json!({"a": 1, "b": "z", "c": ["y"], "d": {"e": 2}, "f": 5}));
+        assert_eq!(Value::Object(differing(typed, &present)), json!({"b": "x", "d": {"e": 1}}));
+    }
+}

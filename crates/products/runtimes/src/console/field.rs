@@ -1,0 +1,298 @@
+//! One field of a form that is made from a JSON schema.
+
+use askama::Template;
+use askama::filters::HtmlSafe;
+use console::Fields;
+use serde_json::{Map, Number, Value};
+
+/// Objects within objects beyond this are typed as JSON.
+const DEPTH_MAX: usize = 4;
+
+#[derive(Debug, Clone, PartialEq, Template)]
+#[template(path = "field.html")]
+pub(super) struct Field {
+    /// Where its value goes: the names of the members with dots between them, after a `p`.
+    pub(super) name: String,
+    label: String,
+    hint: String,
+    pub(super) required: bool,
+    pub(super) kind: Kind,
+    /// As it was typed.
+    pub(super) value: String,
+    pub(super) error: Option<String>,
+}
+
+impl HtmlSafe for Field {}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    Text {
+        pattern: String,
+        min: String,
+        max: String,
+    },
+    Number {
+        is_whole: bool,
+        min: String,
+        max: String,
+    },
+    Choice {
+        options: Vec<Choice>,
+    },
+    Switch,
+    /// One text in each line.
+    Lines,
+    Group {
+        fields: Vec<Field>,
+    },
+    Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) label: String,
+}
+
+impl Field {
+    pub(super) fn new(name: &str, key: &str, schema: &Value, required: bool, depth: usize) -> Field {
+        let text = |key: &str| schema.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let kind = Kind::of(name, schema, depth);
+        let (title, mut hint) = (text("title"), text("description"));
+        let limits = kind.limits();
+        if !limits.is_empty() {
+            hint = if hint.is_empty() { limits } else { format!("{hint} {limits}") };
+        }
+        let label = if title.is_empty() { spaced(key) } else { title };
+        let value = schema.get("default").map(|value| kind.shown(value)).unwrap_or_default();
+        Field { name: name.to_owned(), label, hint, required, kind, value, error: None }
+    }
+
+    /// All fields below an object, those that are needed first.
+    pub(super) fn all_of(name: &str, schema: &Value, depth: usize) -> Vec<Field> {
+        let Some(members) = schema.get("properties").and_then(Value::as_object) else { return Vec::new() };
+        let listed = |key: &str| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let (required, order) = (listed("required"), listed("_controlsOrder"));
+        let is_needed = |key: &String| required.iter().any(|one| one == key.as_str());
+        let place = |key: &String| order.iter().position(|one| one == key.as_str()).unwrap_or(usize::MAX);
+        let mut keys: Vec<&String> = members.keys().collect();
+        keys.sort_by_key(|key| (!is_needed(key), place(key)));
+        let one = |key: &String| {
+            let path = format!("{name}.{key}");
+            Field::new(&path, key, &members[key.as_str()], is_needed(key), depth + 1)
+        };
+        keys.into_iter().map(one).collect()
+    }
+
+    /// Takes what was typed; `None` where that is nothing.
+    pub(super) fn take(&mut self, posted: &Fields) -> Option<Value> {
+        if let Kind::Group { fields } = &mut self.kind {
+            let members: Map<String, Value> = fields
+                .iter_mut()
+                .filter_map(|field| Some((field.key().to_owned(), field.take(posted)?)))
+                .collect();
+            return (!members.is_empty()).then_some(Value::Object(members));
+        }
+        posted.text(&self.name).clone_into(&mut self.value);
+        if self.value.is_empty() {
+            return None;
+        }
+        let read = self.kind.read(&self.value);
+        self.error = read.as_ref().err().cloned();
+        read.ok()
+    }
+
+    /// Shows a value that is there already.
+    pub(super) fn show(&mut self, value: &Value) {
+        match &mut self.kind {
+            Kind::Group { fields } => {
+                for field in fields {
+                    if let Some(value) = value.get(field.key()).cloned() {
+                        field.show(&value);
+                    }
+                }
+            }
+            kind => self.value = kind.shown(value),
+        }
+    }
+
+    /// Puts what is wrong at the field that it is about; `false` when it is not about this one.
+    pub(super) fn blame(&mut self, name: &str, text: &str) -> bool {
+        if let Kind::Group { fields } = &mut self.kind
+            && fields.iter_mut().any(|field| field.blame(name, text))
+        {
+            return true;
+        }
+        let is_mine = self.name == name;
+        if is_mine {
+            self.error = Some(text.to_owned());
+        }
+        is_mine
+    }
+
+    pub(super) fn has_error(&self) -> bool {
+        let inner = if let Kind::Group { fields } = &self.kind { fields.as_slice() } else { &[] };
+        self.error.is_some() || inner.iter().any(Field::has_error)
+    }
+
+    /// Whether somebody has typed something here, or has to.
+    pub(super) fn is_open(&self, default: &Field) -> bool {
+        self.required || self.has_error() || self != default
+    }
+
+    fn key(&self) -> &str {
+        self.name.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Not within an object that may be left out as a whole.
+    fn is_top(&self) -> bool {
+        self.name.matches('.').count() == 1
+    }
+
+    fn is_described(&self) -> bool {
+        !self.hint.is_empty() || self.error.is_some()
+    }
+
+    fn described(&self) -> String {
+        let hint = (!self.hint.is_empty()).then(|| format!("{}-hint", self.name));
+        let error = self.error.as_ref().map(|_| format!("{}-error", self.name));
+        hint.into_iter().chain(error).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl Kind {
+    fn of(name: &str, schema: &Value, depth: usize) -> Kind {
+        let number = |key: &str| schema.get(key).filter(|value| value.is_number()).map(ToString::to_string);
+        let limit = |key: &str| number(key).unwrap_or_default();
+        if let Some(options) = schema.get("enum").and_then(Value::as_array) {
+            return Kind::Choice { options: choices(schema, options) };
+        }
+        match kind_of(schema) {
+            "string" => Kind::Text {
+                pattern: html_pattern(schema.get("pattern").and_then(Value::as_str).unwrap_or_default()),
+                min: limit("minLength"),
+                max: limit("maxLength"),
+            },
+            kind @ ("integer" | "number") => {
+                Kind::Number { is_whole: kind == "integer", min: limit("minimum"), max: limit("maximum") }
+            }
+            "boolean" => Kind::Switch,
+            "array" if schema.get("items").is_some_and(|items| kind_of(items) == "string") => Kind::Lines,
+            "object" if depth < DEPTH_MAX && schema.get("properties").is_some() => {
+                Kind::Group { fields: Field::all_of(name, schema, depth) }
+            }
+            _ => Kind::Json,
+        }
+    }
+
+    fn read(&self, text: &str) -> Result<Value, String> {
+        match self {
+            Kind::Text { .. } | Kind::Choice { .. } => Ok(Value::String(text.to_owned())),
+            Kind::Switch => Ok(Value::Bool(text == "true")),
+            Kind::Number { is_whole: true, .. } => {
+                text.parse::<i64>().map(Value::from).map_err(|_| "It must be a whole number.".to_owned())
+            }
+            Kind::Number { .. } => {
+                let number = text.parse::<f64>().ok().and_then(Number::from_f64);
+                number.map(Value::Number).ok_or_else(|| "It must be a number.".to_owned())
+            }
+            Kind::Lines => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                Ok(lines.map(Value::from).collect())
+            }
+            Kind::Group { .. } | Kind::Json => {
+                serde_json::from_str(text).map_err(|error| format!("It must be JSON: {error}."))
+            }
+        }
+    }
+
+    fn shown(&self, value: &Value) -> String {
+        match (self, value) {
+            (_, Value::String(text)) => text.clone(),
+            (Kind::Lines, Value::Array(items)) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+            }
+            (_, Value::Null) => String::new(),
+            (_, other) => other.to_string(),
+        }
+    }
+
+    /// What may be typed, in words.
+    fn limits(&self) -> String {
+        match self {
+            Kind::Number { min, max, .. } => match (min.is_empty(), max.is_empty()) {
+                (false, false) => format!("From {min} to {max}."),
+                (false, true) => format!("{min} or more."),
+                (true, false) => format!("{max} or less."),
+                (true, true) => String::new(),
+            },
+            Kind::Lines => "One in each line.".to_owned(),
+            Kind::Json => "As JSON.".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+fn choices(schema: &Value, options: &[Value]) -> Vec<Choice> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let one = |value: &Value| {
+        let value = plain(value);
+        let label = schema.get("_enumDisplayName").and_then(|names| names.get(&value)?.as_str());
+        Choice { label: label.unwrap_or(&value).to_owned(), value }
+    };
+    options.iter().map(one).collect()
+}
+
+/// The name of a member as words: `signingAlgs` is "Signing algs".
+fn spaced(key: &str) -> String {
+    let mut words = String::new();
+    for (nth, letter) in key.chars().enumerate() {
+        match letter {
+            '_' | '-' => words.push(' '),
+            letter if nth == 0 => words.extend(letter.to_uppercase()),
+            letter if letter.is_uppercase() => {
+                words.push(' ');
+                words.extend(letter.to_lowercase());
+            }
+            letter => words.push(letter),
+        }
+    }
+    words
+}
+
+/// The type that a schema names; of several the first that is not null.
+fn kind_of(schema: &Value) -> &str {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind,
+        Some(Value::Array(kinds)) => {
+            kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null").unwrap_or_default()
+        }
+        _ => "",
+    }
+}
+
+/// Browsers compile a pattern with the flag `v`, in which a dash at the end of a class needs a backslash. In a schema it
+/// needs none.
+fn html_pattern(pattern: &str) -> String {
+    pattern.replace("\\-]", "-]").replace("-]", "\\-]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dash_at_the_end_of_a_class_is_escaped_for_browsers() {
+        for pattern in ["^[a-zA-Z0-9-]*$", r"^[a-zA-Z0-9\-]*$"] {
+            assert_eq!(html_pattern(pattern), r"^[a-zA-Z0-9\-]*$");
+        }
+    }
+
+    #[test]
+    fn a_name_without_a_title_is_read_as_words() {
+        for (key, words) in [("signingAlgs", "Signing algs"), ("zones", "Zones"), ("max_surge", "Max surge")]
+        {
+            assert_eq!(spaced(key), words);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A form that is made from the JSON schema of a plan, and what was typed into it.
+
+use serde_json::{Map, Value};
+
+use super::field::Field;
+use console::Fields;
+
+/// Where all names begin.
+const ROOT: &str = "p";
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Form {
+    pub(super) fields: Vec<Field>,
+    empty: Vec<Field>,
+}
+
+impl Form {
+    pub(super) fn new(schema: &Value) -> Form {
+        let fields = Field::all_of(ROOT, schema, 0);
+        Form { empty: fields.clone(), fields }
+    }
+
+    /// For a change: what is there now, and nothing has to be typed.
+    pub(super) fn of_present(schema: &Value, present: &Map<String, Value>) -> Form {
+        let mut form = Form::new(schema);
+        for field in &mut form.fields {
+            field.value.clear();
+            let key = field.name.strip_prefix("p.").unwrap_or_default().to_owned();
+            if let Some(value) = present.get(&key) {
+                field.show(value);
+            }
+        }
+        form
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    pub(super) fn is_good(&self) -> bool {
+        !self.fields.iter().any(Field::has_error)
+    }
+
+    /// Takes what was typed, and keeps it. What cannot be read is noted at its field.
+    pub(super) fn take(&mut self, posted: &Fields) -> Map<String, Value> {
+        let mut all = Map::new();
+        for field in &mut self.fields {
+            let key = field.name.strip_prefix("p.").unwrap_or_default().to_owned();
+            match field.take(posted) {
+                Some(value) => {
+                    all.insert(key, value);
+                }
+                None if field.required && field.error.is_none() => {
+                    field.error = Some("It is needed.".to_owned());
+                }
+                None => {}
+            }
+        }
+        all
+    }
+
+    /// Puts each thing that the broker finds wrong at the field that it is about. Answers what is about none.
+    pub(super) fn blame(&mut self, said: &str) -> Option<String> {
+        let mut left = Vec::new();
+        for part in split(said) {
+            let (name, text) = about(part);
+            let is_placed = self.fields.iter_mut().any(|field| field.blame(&name, &text));
+            if !is_placed {
+                left.push(part.to_owned());
+            }
+        }
+        (!left.is_empty()).then(|| left.join("; "))
+    }
+
+    /// Those that everybody sees at once.
+    pub(super) fn first(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| field.required)
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| !field.required)
+    }
+
+    pub(super) fn has_others(&self) -> bool {
+        self.others().next().is_some()
+    }
+
+    /// Whether something is in those that are folded away.
+    pub(super) fn is_open(&self) -> bool {
+        let pairs = self.fields.iter().zip(&self.empty);
+        self.first().next().is_none()
+            || pairs.filter(|(field, _)| !field.required).any(|(field, empty)| field.is_open(empty))
+    }
+}
+
+/// The broker puts several complaints into one line, and a complaint may have a semicolon too.
+fn split(said: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = said;
+    while let Some(at) = rest.find("; parameters") {
+        parts.push(&rest[..at]);
+        rest = &rest[at + 2..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// The name of the field that a complaint is about, and the rest of it.
+fn about(part: &str) -> (String, String) {
+    let Some((place, text)) = part.split_once(": ") else { return (String::new(), part.to_owned()) };
+    let Some(path) = place.strip_prefix("parameters") else { return (String::new(), part.to_owned()) };
+    // The number of an item says nothing here: all items are in one field.
+    let is_number = |step: &&str| step.parse::<usize>().is_ok();
+    let steps: Vec<&str> = path.split('.').filter(|step| !step.is_empty() && !is_number(step)).collect();
+    let mut name = [&[ROOT], steps.as_slice()].concat().join(".");
+    let missing = text.strip_suffix(" is missing").filter(|property| !property.contains(' '));
+    let text = match missing {
+        Some(property) => {
+            name = format!("{name}.{}", property.trim_matches('"'));
+            "It is needed.".to_owned()
+        }
+        None => sentence(text),
+    };
+    (name, text)
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    if text.starts_with("must ") || text.starts_with("has ") || text.starts_with("does ") {
+        format!("It {text}.")
+    } else {
+        format!("{text}.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::field::Kind;
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object", "required": ["name", "region"],
+            "properties": {
+                "zones": {"type": "array", "items": {"type": "string"}},
+                "region": {"type": "string", "enum": ["eu", "us"], "_enumDisplayName": {"eu": "Europe"}},
+                "name": {"type": "string", "title": "Name", "minLength": 1, "maxLength": 64, "pattern": "^a"},
+                "max": {"type": "integer", "minimum": 1, "maximum": 9, "default": 3},
+                "ratio": {"type": ["null", "number"]},
+                "open": {"type": "boolean"},
+                "oidc": {"type": "object", "required": ["client"],
+                         "properties": {"client": {"type": "string"}, "algs": {"type": "array", "items": {"type": "string"}}}},
+                "rules": {"type": "array", "items": {"type": "object"}},
+            },
+        })
+    }
+
+    fn posted(pairs: &[(&str, &str)]) -> Fields {
+        let pairs: Vec<_> =
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Fields::from(pairs)
+    }
+
+    fn find<'a>(form: &'a Form, name: &str) -> &'a Field {
+        form.fields.iter().find(|field| field.name == name).unwrap()
+    }
+
+    #[test]
+    fn every_type_has_its_field_and_what_is_needed_comes_first() {
+        let form = Form::new(&schema());
+        let first: Vec<_> = form.first().map(|field| field.name.as_str()).collect();
+        assert_eq!(first, ["p.name", "p.region"]);
+        assert!(form.fields[..2].iter().all(|field| field.required));
+        assert!(matches!(find(&form, "p.zones").kind, Kind::Lines));
+        assert!(matches!(find(&form, "p.open").kind, Kind::Switch));
+        assert!(matches!(find(&form, "p.ratio").kind, Kind::Number { is_whole: false, .. }));
+        assert!(matches!(find(&form, "p.rules").kind, Kind::Json));
+        assert_eq!(find(&form, "p.max").value, "3");
+        let Kind::Choice { options } = &find(&form, "p.region").kind else { panic!() };
+        assert_eq!((options[0].label.as_str(), options[1].label.as_str()), ("Europe", "us"));
+        assert!(!form.is_open());
+    }
+
+    #[test]
+    fn what_is_typed_becomes_json_of_the_right_types_and_nothing_is_left_out() {
+        let mut form = Form::new(&schema());
+        let typed = posted(&[
+            ("p.name", " abc "),
+            ("p.region", "eu"),
+            ("p.max", "4"),
+            ("p.ratio", "0.5"),
+            ("p.open", "false"),
+            ("p.zones", "a\r\n\r\n b "),
+            ("p.oidc.client", "x"),
+            ("p.rules", r#"[{"a": 1}]"#),
+        ]);
+        let read = form.take(&typed);
+        let expected = json!({
+            "name": "abc", "region": "eu", "max": 4, "ratio": 0.5, "open": false, "zones": ["a", "b"],
+            "oidc": {"client": "x"}, "rules": [{"a": 1}],
+        });
+        assert_eq!(Value::Object(read), expected);
+        assert!(form.is_good() && form.is_open());
+    }
+
+    #[test]
+    fn what_is_wrong_stands_at_its_field_and_what_was_typed_stays() {
+        let mut form = Form::new(&schema());
+        let read = form.take(&posted(&[("p.max", "many"), ("p.region", "eu"), ("p.rules", "{")]));
+        assert_eq!(Value::Object(read), json!({"region": "eu"}));
+        assert!(!form.is_good());
+        assert_eq!(find(&form, "p.max").value, "many");
+        assert!(find(&form, "p.max").error.is_some() && find(&form, "p.rules").error.is_some());
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+    }
+
+    #[test]
+    fn the_words_of_the_broker_find_their_fields() {
+        let mut form = Form::new(&schema());
+        let left = form.blame(
+            "parameters.max: must be at most 9; parameters.zones.1: has the wrong type; see the schema in the catalog; \
+             parameters: \"name\" is missing; parameters.oidc: client is missing; parameters.other: is odd",
+        );
+        assert_eq!(left.as_deref(), Some("parameters.other: is odd"));
+        assert_eq!(find(&form, "p.max").error.as_deref(), Some("It must be at most 9."));
+        assert!(find(&form, "p.zones").error.as_deref().unwrap().starts_with("It has the wrong type"));
+        assert_eq!(find(&form, "p.name").error.as_deref(), Some("It is needed."));
+        assert!(find(&form, "p.oidc").has_error());
+        assert_eq!(
+            form.blame("another operation is in progress").as_deref(),
+            Some("another operation is in progress")
+        );
+    }
+
+    #[test]
+    fn a_change_shows_what_is_there_and_no_default() {
+        let present = json!({"name": "here", "zones": ["a", "b"], "oidc": {"client": "c"}});
+        let form = Form::of_present(&schema(), present.as_object().unwrap());
+        assert_eq!(find(&form, "p.name").value, "here");
+        assert_eq!(find(&form, "p.zones").value, "a\nb");
+        assert_eq!(find(&form, "p.max").value, "");
+        let Kind::Group { fields } = &find(&form, "p.oidc").kind else { panic!() };
+        assert_eq!(fields[0].value, "c");
+    }
+}

@@ -1,0 +1,77 @@
+//! `GET /console/runtimes`
+
+use crate::api::types::{Runtime, RuntimePage};
+use askama::Template;
+use axum::extract::Query;
+use axum::response::Response;
+use engine::Role;
+use serde::Deserialize;
+
+use super::state::STATES;
+use console::list::Filtered;
+use console::parts::{OLDEST_FIRST, Pager, When, Words};
+use console::{Shell, Trouble, Visitor, path};
+
+const PAGE_SIZE: &str = "50";
+
+/// The filters, as they are in the address.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Filters {
+    state: String,
+    plan: String,
+    account: String,
+    region: String,
+    cursor: String,
+}
+
+#[derive(Template)]
+#[template(path = "list.html")]
+struct List {
+    filters: Filters,
+    rows: Rows,
+}
+
+#[derive(Template)]
+#[template(path = "rows.html")]
+pub(super) struct Rows {
+    runtimes: Vec<Runtime>,
+    total: Option<u64>,
+    is_filtered: bool,
+    may_create: bool,
+    pager: Pager,
+}
+
+pub(super) async fn list(visitor: Visitor, Query(filters): Query<Filters>) -> Response {
+    match filters.rows(&visitor).await {
+        Ok(rows) => Shell::new(&visitor, &super::SECTION, "Runtimes").page(&List { filters, rows }),
+        Err(trouble) => trouble.page(&visitor),
+    }
+}
+
+impl Filtered for Filters {
+    const AT: &'static str = "/console/runtimes";
+    const PAGES: Words = OLDEST_FIRST;
+    type Rows = Rows;
+
+    fn kept(&self) -> Vec<(&'static str, &str)> {
+        let Filters { state, plan, account, region, .. } = self;
+        vec![("state", state), ("plan", plan), ("account", account), ("region", region)]
+    }
+
+    fn cursor(&self) -> (&'static str, &str) {
+        ("cursor", &self.cursor)
+    }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        let query = self.with(&[("page_size", PAGE_SIZE), ("cursor", &self.cursor)]);
+        let found: RuntimePage = visitor.api.get(&format!("/runtimes{query}")).await?;
+        Ok(Rows {
+            pager: self.pager(found.next.as_deref()),
+            runtimes: found.data,
+            total: found.total_count,
+            is_filtered: !self.is_none(),
+            may_create: visitor.is(Role::Admin),
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! Runtimes: clusters that platforms ask for through the Open Service Broker API.
+
+use std::sync::Arc;
+
+use crate::Clients;
+use crate::api::RuntimesApi;
+use crate::api::osb::OsbSettings;
+use crate::model::PROVISION;
+use crate::workflows;
+use crate::workflows::provision::Provision;
+use anyhow::{Context, Result};
+use async_trait::async_trait;
+use console::Pages;
+use engine::secret::ExposeSecret;
+use engine::{EngineBuilder, Role, Workflow};
+use server::Endpoints;
+
+use app::commands::Commands;
+use app::compose::Systems;
+use app::config::Config;
+use app::paths::replace_file;
+use app::product::{Background, DryRun, Platform, Product, Start, Welcome};
+
+use crate::compose;
+use crate::settings::Settings;
+
+pub struct Runtimes {
+    clients: Clients,
+}
+
+#[async_trait]
+impl Product for Runtimes {
+    type Settings = Settings;
+
+    fn removed_settings() -> &'static [&'static str] {
+        &["runtime.hello_world"]
+    }
+
+    async fn open(settings: &Settings, platform: &Platform<'_>) -> Result<Runtimes> {
+        let base = Clients {
+            provisioner: compose::provisioner(&settings.provisioner, platform.sandbox)?,
+            director: compose::director(settings, platform.sandbox)?,
+            ..compose::unconnected()
+        };
+        Ok(Runtimes { clients: compose::configured(settings, platform.store, base)? })
+    }
+
+    fn unconnected_workflows(engine: EngineBuilder) -> EngineBuilder {
+        workflows::register(engine, &compose::unconnected())
+    }
+
+    fn commands(commands: &mut Commands) {
+        commands.add_async("catalog", crate::cli::catalog::run);
+        commands.add_async("instances", crate::cli::instances::run);
+    }
+
+    fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {
+        workflows::register(engine, &self.clients)
+    }
+
+    fn dry_run() -> Option<DryRun> {
+        Some(DryRun {
+            workflow: PROVISION,
+            run: |config, params| Box::pin(crate::dry_run::dry_run(config.section::<Settings>(), params)),
+        })
+    }
+
+    fn api(&self, config: &Config) -> Result<Option<Arc<dyn Endpoints>>> {
+        // Longer than any operation may take: a platform that gave up earlier would delete what is nearly done.
+        let polling_max = Provision::DEADLINE.min(config.engine.operation_deadline.get()) * 5 / 4;
+        let osb = OsbSettings { polling_max, ..config.section::<Settings>().osb };
+        Ok(Some(Arc::new(RuntimesApi { catalog: Arc::clone(&self.clients.runtimes.catalog), osb })))
+    }
+
+    fn pages(&self, pages: &mut Pages) {
+        crate::console::pages(pages);
+    }
+
+    fn systems(&self, systems: &mut Systems<'_>) {
+        let own = systems.config.section::<Settings>().provisioner.url.as_ref();
+        systems.web("Provisioner", systems.url(own, "/provisioner/graphql"));
+    }
+
+    /// Writes credentials for a platform into a data directory that is new, or where no platform could get in
+    /// otherwise. An owner who has removed the file does not get it back.
+    async fn prepare(&self, start: &Start<'_>) -> Result<()> {
+        let path = start.dir.broker_credentials();
+        let tokens = start.access.tokens().await.context("cannot list tokens")?;
+        let has_one = tokens.iter().any(|row| row.role == Role::Broker);
+        if path.exists() || (has_one && !start.is_new) {
+            return Ok(());
+        }
+        let made = start.issue("broker", Role::Broker, 1).await;
+        let (name, token) = made.context("cannot make credentials for the broker")?;
+        let line = format!("{name}:{}\n", token.expose_secret());
+        replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn background(&self, background: &Background<'_>) {
+        let every = background.config.section::<Settings>().runtime.expiry_check.get();
+        background
+            .spawn(|engine, closing| crate::api::operators::sweep::keep_sweeping(engine, every, closing));
+    }
+
+    fn welcome(&self, welcome: &mut Welcome<'_>) {
+        let is_named = welcome.config.external_systems().any(|path| path.starts_with("drivers."));
+        if welcome.has_sandbox || is_named {
+            let credentials = welcome.dir.broker_credentials();
+            let text = format!("{}/v2, user and password in {}", welcome.url, credentials.display());
+            welcome.fact("broker", &text);
+            welcome.command(
+                1,
+                "instances create --plan azure --param name=first --param region=westeurope --wait",
+            );
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What somebody asks for, as it is sent.
+
+use anyhow::{Result, bail};
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use serde_json::{Map, Value, json};
+
+use crate::client::Role;
+
+/// Nothing in OpenNebula is larger.
+fn amount() -> RangedU64ValueParser<u32> {
+    RangedU64ValueParser::new().range(1..=u64::from(u32::MAX))
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AmountArgs {
+    /// Logical cores of the function
+    #[arg(long, value_name = "N", value_parser = amount())]
+    cpu: Option<u32>,
+    /// Megabytes of memory of the function
+    #[arg(long, value_name = "MB", value_parser = amount())]
+    memory: Option<u32>,
+    /// Megabytes of the function's disk, which can only grow
+    #[arg(long, value_name = "MB", value_parser = amount())]
+    disk: Option<u32>,
+    /// Logical cores of the data service
+    #[arg(long, value_name = "N", value_parser = amount())]
+    daas_cpu: Option<u32>,
+    /// Megabytes of memory of the data service
+    #[arg(long, value_name = "MB", value_parser = amount())]
+    daas_memory: Option<u32>,
+    /// Megabytes of the data service's disk, which can only grow
+    #[arg(long, value_name = "MB", value_parser = amount())]
+    daas_disk: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct PlaceArgs {
+    /// Which hosts are better: an expression that becomes `SCHED_RANK`
+    #[arg(long, value_name = "TEXT")]
+    policy: Option<String>,
+    /// Which hosts will do: an expression that becomes `SCHED_REQUIREMENTS`
+    #[arg(long, value_name = "TEXT")]
+    requirements: Option<String>,
+}
+
+impl AmountArgs {
+    fn of(&self, role: Role) -> [(&'static str, Option<u32>); 3] {
+        match role {
+            Role::Faas => [("CPU", self.cpu), ("MEMORY", self.memory), ("DISK_SIZE", self.disk)],
+            Role::Daas => {
+                [("CPU", self.daas_cpu), ("MEMORY", self.daas_memory), ("DISK_SIZE", self.daas_disk)]
+            }
+        }
+    }
+
+    fn names(&self, role: Role) -> bool {
+        self.of(role).iter().any(|(_, amount)| amount.is_some())
+    }
+}
+
+impl PlaceArgs {
+    fn members(&self) -> [(&'static str, Option<&str>); 2] {
+        [("POLICY", self.policy.as_deref()), ("REQUIREMENTS", self.requirements.as_deref())]
+    }
+}
+
+/// A runtime as somebody wants it. What is not named is not sent.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) name: Option<&'a str>,
+    pub(super) amounts: &'a AmountArgs,
+    pub(super) place: &'a PlaceArgs,
+}
+
+impl Wanted<'_> {
+    /// Nothing but flavours.
+    pub(super) fn is_empty(&self) -> bool {
+        let has_place = self.place.members().iter().any(|(_, text)| text.is_some());
+        self.name.is_none() && !has_place && !Role::ALL.into_iter().any(|role| self.amounts.names(role))
+    }
+
+    pub(super) fn body(&self, faas: &str, daas: Option<&str>) -> Result<Value> {
+        let mut runtime = Map::new();
+        runtime.extend(self.name.map(|name| ("NAME".to_owned(), name.into())));
+        runtime.insert(Role::Faas.as_str().to_owned(), self.function(Role::Faas, faas));
+        match daas {
+            Some(daas) => {
+                runtime.insert(Role::Daas.as_str().to_owned(), self.function(Role::Daas, daas));
+            }
+            None if self.amounts.names(Role::Daas) => {
+                bail!("there is no data service whose --daas-cpu, --daas-memory or --daas-disk could be set")
+            }
+            None => {}
+        }
+        let place = self.place.members().into_iter();
+        let place: Map<String, Value> =
+            place.filter_map(|(name, text)| Some((name.to_owned(), text?.into()))).collect();
+        if !place.is_empty() {
+            runtime.insert("SCHEDULING".to_owned(), place.into());
+        }
+        Ok(json!({"SERVERLESS_RUNTIME": runtime}))
+    }
+
+    fn function(&self, role: Role, flavour: &str) -> Value {
+        let mut function = json!({"FLAVOUR": flavour});
+        for (name, amount) in self.amounts.of(role) {
+            if let Some(amount) = amount {
+                function[name] = amount.into();
+            }
+        }
+        function
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOTHING: AmountArgs = AmountArgs {
+        cpu: None,
+        memory: None,
+        disk: None,
+        daas_cpu: None,
+        daas_memory: None,
+        daas_disk: None,
+    };
+    const NOWHERE: PlaceArgs = PlaceArgs { policy: None, requirements: None };
+
+    #[test]
+    fn only_what_is_named_is_sent() {
+        let bare = Wanted { name: None, amounts: &NOTHING, place: &NOWHERE };
+        assert!(bare.is_empty());
+        let body = bare.body("F", None).unwrap();
+        assert_eq!(body, json!({"SERVERLESS_RUNTIME": {"FAAS": {"FLAVOUR": "F"}}}));
+        let amounts = AmountArgs { cpu: Some(2), disk: Some(9), daas_memory: Some(512), ..NOTHING };
+        let place = PlaceArgs { policy: Some("ENERGY".into()), requirements: None };
+        let full = Wanted { name: Some("n"), amounts: &amounts, place: &place };
+        assert!(!full.is_empty());
+        let expected = json!({"SERVERLESS_RUNTIME": {
+            "NAME": "n", "FAAS": {"FLAVOUR": "F", "CPU": 2, "DISK_SIZE": 9},
+            "DAAS": {"FLAVOUR": "D", "MEMORY": 512}, "SCHEDULING": {"POLICY": "ENERGY"},
+        }});
+        assert_eq!(full.body("F", Some("D")).unwrap(), expected);
+        assert!(full.body("F", None).unwrap_err().to_string().contains("--daas-memory"));
+    }
+}

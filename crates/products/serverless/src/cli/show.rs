@@ -1,0 +1,126 @@
+//! `serverless show`: a runtime as it is now.
+
+use anyhow::Result;
+use clap::Args;
+
+use super::wait::WaitArgs;
+use crate::client::{Role, Runtime, ServerlessClient, State};
+use app::cli::Global;
+use app::cmd::wait::Ended;
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Format, Mood, Table, note, printable};
+
+/// What a function tells about itself: the word for people, the member, and its unit.
+const FACTS: [(&str, &str, &str); 7] = [
+    ("flavour", "FLAVOUR", ""),
+    ("state", "STATE", ""),
+    ("endpoint", "ENDPOINT", ""),
+    ("cpu", "CPU", ""),
+    ("memory", "MEMORY", " MB"),
+    ("disk", "DISK_SIZE", " MB"),
+    ("vm", "VM_ID", ""),
+];
+
+/// What a runtime tells besides.
+const MORE: [(&str, &str); 4] = [
+    ("policy", "/SCHEDULING/POLICY"),
+    ("requirements", "/SCHEDULING/REQUIREMENTS"),
+    ("device latency", "/DEVICE_INFO/LATENCY_TO_PE"),
+    ("device location", "/DEVICE_INFO/GEOGRAPHIC_LOCATION"),
+];
+
+const EXAMPLES: &str = "\
+Examples:
+  provision-engine serverless show 45
+  provision-engine serverless show 45 --wait
+  provision-engine serverless show 45 -o json";
+
+/// Show a runtime as it is now
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct ShowArgs {
+    /// The runtime
+    id: i32,
+    #[command(flatten)]
+    waiting: WaitArgs,
+}
+
+impl Answer for Runtime {
+    fn table(&self, _is_wide: bool) -> Table {
+        let mut table = Table::facts();
+        let mut fact = |name: &str, cell: Cell| table.row([Cell::new(name), cell]);
+        fact("id", Cell::new(self.id.to_string()));
+        fact("name", Cell::maybe(self.word("/NAME")));
+        fact("state", state(self));
+        fact("service", Cell::maybe(self.word("/SERVICE_ID")));
+        for role in self.roles() {
+            for (word, member, unit) in FACTS {
+                if let Some(text) = self.of(role, member) {
+                    fact(&format!("{} {word}", prefix(role)), Cell::new(format!("{text}{unit}")));
+                }
+            }
+            if let Some(error) = self.of(role, "ERROR") {
+                fact(&format!("{} error", prefix(role)), Cell::new(error).mood(Mood::Bad));
+            }
+        }
+        for (word, path) in MORE {
+            if let Some(text) = self.word(path) {
+                fact(word, Cell::new(text));
+            }
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        vec![self.id.to_string()]
+    }
+}
+
+fn prefix(role: Role) -> &'static str {
+    match role {
+        Role::Faas => "faas",
+        Role::Daas => "daas",
+    }
+}
+
+pub(super) fn state(runtime: &Runtime) -> Cell {
+    let state = runtime.state();
+    let mood = match state {
+        State::Running => Mood::Good,
+        State::Error => Mood::Bad,
+        State::Busy(_) => Mood::Busy,
+    };
+    Cell::new(state.as_str()).mood(mood)
+}
+
+pub(super) async fn run(global: &Global, args: &ShowArgs, client: &ServerlessClient) -> Result<Exit> {
+    if !args.waiting.wait {
+        output::print(global.output, &client.runtime(args.id).await?)?;
+        return Ok(Exit::GOOD);
+    }
+    match args.waiting.patience.start().runtime(client, args.id).await? {
+        Ended::Left(exit) => Ok(exit),
+        Ended::With(runtime) => {
+            output::print(global.output, &runtime)?;
+            Ok(settled(&runtime))
+        }
+    }
+}
+
+/// The end of a wait, for the shell and for people.
+pub(super) fn settled(runtime: &Runtime) -> Exit {
+    if runtime.state() == State::Error {
+        runtime.errors().for_each(|error| note(printable(&error)));
+        note(format!("remove what is left: provision-engine serverless delete {}", runtime.id));
+        return Exit::OPERATION_FAILED;
+    }
+    Exit::GOOD
+}
+
+/// What was made or changed, for scripts. People have been told already.
+pub(super) fn print_for_scripts(global: &Global, runtime: &Runtime) -> Result<()> {
+    match global.output {
+        Format::Json | Format::Yaml => output::print_value(global.output, runtime),
+        Format::Table | Format::Wide | Format::Name => Ok(()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Serverless runtimes: functions that devices asked for, and what people do with them in the steward's name.
+
+mod form;
+mod list;
+mod new;
+mod operation;
+mod remove;
+mod resize;
+mod show;
+mod try_it;
+
+use crate::api::wire::{Progress, ServerlessRuntime, State};
+use api::client::ErrorFormat;
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue};
+use axum::routing::{get, post};
+use engine::Role;
+use server::wire::OperationDetail;
+use uuid::Uuid;
+
+use console::list::now;
+use console::parts::{Chip, Icon, Tone};
+use console::{Answer, Desk, Offer, Pages, ProductApi, Section, Trouble, Visitor};
+
+static SECTION: Section =
+    Section { title: "Serverless", path: AT, icon: Icon::Function, position: 60, is_for: Visitor::may_look };
+
+const AT: &str = "/console/serverless";
+/// The answer comes before the work is done.
+const AT_ONCE: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("prefer"), HeaderValue::from_static("respond-async"));
+
+/// Adds the pages of serverless runtimes.
+pub fn pages(pages: &mut Pages) {
+    pages.section(&SECTION);
+    pages.routes(routes());
+    pages.offer(Offer {
+        section: &SECTION,
+        name: "serverless",
+        title: "A serverless runtime",
+        about: "Asks OpenNebula for a machine that runs functions, as a device does.",
+        button: "Start a serverless runtime",
+        is_for: |visitor| visitor.is(Role::Admin),
+        start: |visitor, name| Box::pin(try_it::start(visitor, name)),
+    });
+    pages.api(ProductApi {
+        title: "the serverless API",
+        base: "/serverless-runtimes",
+        errors: ErrorFormat::Cognit,
+        headers: Vec::new(),
+    });
+    pages.resource("serverless", page);
+    pages.audited("serverless", |path| page(path.strip_prefix("/serverless-runtimes/")?));
+    pages.made(made);
+}
+
+fn page(id: &str) -> Option<String> {
+    let id: u32 = id.parse().ok()?;
+    Some(format!("{AT}/{id}"))
+}
+
+/// A serverless runtime gets its number while it is made.
+fn made(detail: &OperationDetail) -> Option<String> {
+    let is_new = detail.operation.resource.as_deref()?.starts_with("serverless:new:");
+    let document = detail.state.get("document")?.as_u64()?;
+    is_new.then(|| format!("serverless:{document}"))
+}
+
+fn routes() -> Router<Desk> {
+    Router::new()
+        .route("/console/serverless", get(list::list))
+        // OpenNebula tells nobody when something changes.
+        .route("/console/serverless/rows", get(now::<list::Filters>))
+        .route("/console/serverless/new", get(new::form).post(new::create))
+        .route("/console/serverless/operations/{id}", get(operation::show))
+        .route("/console/serverless/operations/{id}/live", get(operation::live))
+        .route("/console/serverless/{id}", get(show::show))
+        .route("/console/serverless/{id}/now", get(show::now))
+        .route("/console/serverless/{id}/resize", get(resize::form).post(resize::resize))
+        .route("/console/serverless/{id}/delete", post(remove::remove))
+}
+
+fn chip(state: Option<&State>) -> Chip {
+    match state {
+        Some(State::Running) => Chip::new(Tone::Good, Icon::Check, "running"),
+        Some(State::Pending) => Chip::new(Tone::Waits, Icon::Clock, "pending"),
+        Some(State::Updating) => Chip::new(Tone::Busy, Icon::Play, "updating"),
+        Some(State::Error) => Chip::new(Tone::Bad, Icon::Cross, "error"),
+        None => Chip::new(Tone::Quiet, Icon::Slash, "unknown"),
+    }
+}
+
+/// A name for people.
+fn name(runtime: &ServerlessRuntime) -> String {
+    match (&runtime.name, runtime.id) {
+        (Some(name), _) if !name.is_empty() => name.clone(),
+        (_, Some(id)) => format!("Runtime {id}"),
+        _ => "Runtime".to_owned(),
+    }
+}
+
+/// Megabytes as people read them.
+fn size(megabytes: Option<&u32>) -> String {
+    match megabytes {
+        None => "–".to_owned(),
+        Some(size) if *size >= 1024 && size.is_multiple_of(1024) => format!("{} GB", size / 1024),
+        Some(size) => format!("{size} MB"),
+    }
+}
+
+/// The operation that was begun.
+fn begun(answer: &Answer) -> Result<Uuid, Trouble> {
+    Ok(answer.json::<Progress>()?.operation.id)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sizes_are_short() {
+        for (size, text) in
+            [(None, "–"), (Some(768), "768 MB"), (Some(1024), "1 GB"), (Some(1500), "1500 MB")]
+        {
+            assert_eq!(super::size(size.as_ref()), text);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `GET /console/serverless/new`
+
+use askama::Template;
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use engine::Role;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::form::Machine;
+use super::{AT_ONCE, begun};
+use console::{CsrfToken, Fields, Shell, Trouble, Visitor, see_other};
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+#[derive(Template)]
+#[template(path = "new.html")]
+struct New {
+    csrf: CsrfToken,
+    /// Pressing the button twice makes one runtime.
+    key: String,
+    name: String,
+    flavour: String,
+    data_flavour: String,
+    function: Machine,
+    data: Machine,
+    latency: String,
+    location: String,
+    /// What is wrong with the flavour.
+    no_flavour: bool,
+    no_latency: bool,
+    trouble: Option<String>,
+}
+
+impl New {
+    fn empty(visitor: &Visitor) -> New {
+        New {
+            csrf: visitor.csrf.clone(),
+            key: Uuid::new_v4().to_string(),
+            name: String::new(),
+            flavour: String::new(),
+            data_flavour: String::new(),
+            function: Machine::empty("f"),
+            data: Machine::empty("d"),
+            latency: String::new(),
+            location: String::new(),
+            no_flavour: false,
+            no_latency: false,
+            trouble: None,
+        }
+    }
+
+    fn typed(visitor: &Visitor, fields: &Fields) -> New {
+        let text = |name: &str| fields.text(name).to_owned();
+        let empty = New::empty(visitor);
+        New {
+            key: fields.given("key").map_or(empty.key, str::to_owned),
+            name: text("name"),
+            flavour: text("flavour"),
+            data_flavour: text("data_flavour"),
+            function: Machine::typed("f", fields),
+            data: Machine::typed("d", fields),
+            latency: text("latency"),
+            location: text("location"),
+            no_flavour: fields.given("flavour").is_none(),
+            no_latency: fields.given("latency").is_some_and(|text| text.parse::<f64>().is_err()),
+            ..empty
+        }
+    }
+
+    fn is_good(&self) -> bool {
+        !self.no_flavour && !self.no_latency && self.function.is_good() && self.data.is_good()
+    }
+
+    fn body(&self) -> Value {
+        let mut runtime = json!({"FAAS": self.function.members(&self.flavour)});
+        if !self.name.is_empty() {
+            runtime["NAME"] = json!(self.name);
+        }
+        if !self.data_flavour.is_empty() {
+            runtime["DAAS"] = self.data.members(&self.data_flavour);
+        }
+        if let Ok(latency) = self.latency.parse::<f64>() {
+            runtime["DEVICE_INFO"]["LATENCY_TO_PE"] = json!(latency);
+        }
+        if !self.location.is_empty() {
+            runtime["DEVICE_INFO"]["GEOGRAPHIC_LOCATION"] = json!(self.location);
+        }
+        json!({"SERVERLESS_RUNTIME": runtime})
+    }
+}
+
+fn shell(visitor: &Visitor) -> Shell {
+    Shell::new(visitor, &super::SECTION, "Create a serverless runtime")
+}
+
+pub(super) async fn form(visitor: Visitor) -> Response {
+    if !visitor.is(Role::Admin) {
+        return Trouble::needs(Role::Admin).page(&visitor);
+    }
+    shell(&visitor).page(&New::empty(&visitor))
+}
+
+pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
+    let new = New::typed(&visitor, &fields);
+    if !new.is_good() {
+        return shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &new);
+    }
+    let key = HeaderValue::from_str(&new.key).unwrap_or(HeaderValue::from_static("console"));
+    let headers = [AT_ONCE, (KEY, key)];
+    let asked = visitor.api.send(Method::POST, "/serverless-runtimes", &headers, Some(&new.body())).await;
+    match asked.and_then(|answer| begun(&answer)) {
+        Ok(operation) => see_other(&format!("/console/serverless/operations/{operation}")),
+        Err(trouble) => {
+            let status = trouble.status;
+            let content = New { trouble: Some(trouble.line()), ..new };
+            shell(&visitor).page_with(status, &content)
+        }
+    }
+}

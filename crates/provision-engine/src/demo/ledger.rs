@@ -1,0 +1,229 @@
+//! What the far sides say that they did, and whether that is what they should have done.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::launch::INSTANCES_EACH;
+use crate::demo::platform;
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Ledger {
+    #[serde(flatten)]
+    pub(super) counts: Counts,
+    /// The tokens of the greetings that stand. Each begins with the id of its operation.
+    #[serde(skip)]
+    pub(super) tokens: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Counts {
+    #[serde(rename(deserialize = "greeter/greet"))]
+    pub(super) greetings: Count,
+    #[serde(rename(deserialize = "provisioner/runtime"))]
+    pub(super) runtimes: Count,
+    #[serde(rename(deserialize = "cluster/service_account"))]
+    pub(super) service_accounts: Count,
+    #[serde(rename(deserialize = "oned/document"))]
+    pub(super) documents: Count,
+    #[serde(rename(deserialize = "oneflow/service"))]
+    pub(super) services: Count,
+    #[serde(rename(deserialize = "oned/vm"))]
+    pub(super) machines: Count,
+    #[serde(rename(deserialize = "image_builder/compose"))]
+    pub(super) images: Count,
+    #[serde(rename(deserialize = "ec2/instance"))]
+    pub(super) instances: Count,
+    #[serde(rename(deserialize = "ec2/key_pair"))]
+    pub(super) key_pairs: Count,
+}
+
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Count {
+    pub(super) made: u64,
+    pub(super) taken_back: u64,
+    pub(super) standing: u64,
+    pub(super) repeats: u64,
+}
+
+/// What must have come of the operations.
+#[derive(Debug, Default)]
+pub(super) struct Expected {
+    /// The operations whose greetings must stand.
+    pub(super) greeted: BTreeSet<String>,
+    /// How many runtimes of each sort were made. None of them must stand.
+    pub(super) provisions: u64,
+    pub(super) creates: u64,
+    /// How many launches succeeded. What they made must stand, and nothing else.
+    pub(super) launched: u64,
+    /// How many there were. Each uploaded a key of its own.
+    pub(super) launches: u64,
+}
+
+/// A function, and data beside it.
+const MACHINES_EACH: u64 = 2;
+
+impl Ledger {
+    pub(super) async fn read(sandbox: &str) -> Result<Ledger> {
+        #[derive(Deserialize)]
+        struct Standing {
+            effects: Vec<Effect>,
+        }
+        #[derive(Deserialize)]
+        struct Effect {
+            system: String,
+            token: String,
+        }
+        let http = platform::client()?;
+        let answer =
+            http.get(format!("{sandbox}/ledger/summary")).send().await.context("cannot read the ledger")?;
+        let counts = answer.json().await?;
+        let answer = http.get(format!("{sandbox}/ledger")).send().await.context("cannot read the ledger")?;
+        let Standing { effects } = answer.json().await?;
+        let greeted = effects.into_iter().filter(|effect| effect.system == "greeter");
+        Ok(Ledger { counts, tokens: greeted.map(|effect| effect.token).collect() })
+    }
+
+    /// What is not as it must be, if anything.
+    pub(super) fn complaint(&self, expected: &Expected) -> Option<String> {
+        let once: BTreeSet<&String> = self.tokens.iter().collect();
+        if once.len() != self.tokens.len() {
+            return Some("something was done twice".to_owned());
+        }
+        let owner = |token: &String| token.split('-').next().unwrap_or_default().to_owned();
+        let owners: BTreeSet<String> = self.tokens.iter().map(owner).collect();
+        if owners != expected.greeted {
+            let (owners, greeted) = (owners.len(), expected.greeted.len());
+            return Some(format!(
+                "the greetings of {owners} operations stand, but {greeted} operations succeeded"
+            ));
+        }
+        let Counts { runtimes, documents, services, machines, instances, key_pairs, .. } = &self.counts;
+        let launched = expected.launched * INSTANCES_EACH;
+        let made = [
+            ("runtimes", runtimes, expected.provisions),
+            ("documents", documents, expected.creates),
+            ("services", services, expected.creates),
+            ("machines", machines, expected.creates * MACHINES_EACH),
+            ("instances", instances, launched),
+            ("key pairs", key_pairs, expected.launches),
+        ];
+        if let Some((what, count, wanted)) = made.into_iter().find(|(_, count, wanted)| count.made != *wanted)
+        {
+            return Some(format!("{} {what} were made where {wanted} were asked for", count.made));
+        }
+        let left = self.counts.must_not_stand().into_iter().find(|(_, count)| count.standing > 0);
+        if let Some((what, count)) = left {
+            return Some(format!("{} {what} still stand", count.standing));
+        }
+        let stands = [("instances", instances, launched), ("key pairs", key_pairs, expected.launched)];
+        let wrong = stands.into_iter().find(|(_, count, wanted)| count.standing != *wanted);
+        wrong.map(|(what, count, wanted)| format!("{} {what} stand where {wanted} should", count.standing))
+    }
+
+    pub(super) fn proof(&self, greeted: usize) -> String {
+        let Counts { greetings, runtimes, service_accounts, documents, services, machines, .. } =
+            &self.counts;
+        let Counts { images, instances, key_pairs, .. } = &self.counts;
+        let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
+        format!(
+            "\nproof, from the ledgers of the far sides themselves:\n  \
+               greetings: {} made, {} taken back, {} standing: of exactly the {greeted} operations that succeeded\n  \
+               runtimes: {} made, each once, and {} taken down again; {} standing\n  \
+               service accounts: {} made, {} taken back\n  \
+               OpenNebula: {} document, {} service and {} machines made; {nebula} standing\n  \
+               EC2: {} image built; {} instances made, {} standing; {} key pairs made, {} taken back, {} standing\n  \
+               calls repeated because an answer was lost: {}, without a second effect",
+            greetings.made,
+            greetings.taken_back,
+            greetings.standing,
+            runtimes.made,
+            runtimes.taken_back,
+            runtimes.standing,
+            service_accounts.made,
+            service_accounts.taken_back,
+            documents.made,
+            services.made,
+            machines.made,
+            images.made,
+            instances.made,
+            instances.standing,
+            key_pairs.made,
+            key_pairs.taken_back,
+            key_pairs.standing,
+            greetings.repeats + service_accounts.repeats,
+        )
+    }
+}
+
+impl Counts {
+    fn must_not_stand(&self) -> [(&'static str, &Count); 5] {
+        [
+            ("runtimes", &self.runtimes),
+            ("service accounts", &self.service_accounts),
+            ("machines", &self.machines),
+            ("services", &self.services),
+            ("documents", &self.documents),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(ledger: &Ledger, expected: &Expected) -> String {
+        ledger.complaint(expected).unwrap_or_default()
+    }
+
+    #[test]
+    fn it_complains_about_wrong_greetings() {
+        let stand = |tokens: &[&str]| Ledger {
+            tokens: tokens.iter().map(|token| (*token).to_owned()).collect(),
+            ..Ledger::default()
+        };
+        let one = Expected { greeted: ["one".to_owned()].into(), ..Expected::default() };
+        assert_eq!(complaint(&stand(&["one-a"]), &one), "");
+        assert_eq!(complaint(&stand(&["one-a", "one-b"]), &one), "", "more than one step may have an effect");
+        assert_eq!(complaint(&stand(&["one-a", "one-a"]), &one), "something was done twice");
+        assert!(complaint(&stand(&[]), &one).contains("of 0 operations stand, but 1"));
+        assert!(complaint(&stand(&["one-a"]), &Expected::default()).contains("of 1 operations stand, but 0"));
+    }
+
+    #[test]
+    fn it_complains_about_a_second_runtime_and_about_what_is_left() {
+        let count = |made, standing| Count { made, standing, ..Count::default() };
+        let gone = || Counts {
+            runtimes: count(2, 0),
+            documents: count(1, 0),
+            services: count(1, 0),
+            machines: count(2, 0),
+            instances: count(2, 2),
+            key_pairs: count(2, 1),
+            ..Counts::default()
+        };
+        let expected =
+            Expected { provisions: 2, creates: 1, launched: 1, launches: 2, ..Expected::default() };
+        let told = |counts| complaint(&Ledger { counts, tokens: vec![] }, &expected);
+        assert_eq!(told(gone()), "");
+        for (counts, text) in [
+            (Counts { runtimes: count(3, 0), ..gone() }, "3 runtimes were made where 2 were asked for"),
+            (Counts { runtimes: count(2, 1), ..gone() }, "1 runtimes still stand"),
+            (Counts { service_accounts: count(1, 1), ..gone() }, "1 service accounts still stand"),
+            (Counts { documents: count(0, 0), ..gone() }, "0 documents were made where 1 were asked for"),
+            (Counts { documents: count(1, 1), ..gone() }, "1 documents still stand"),
+            (Counts { services: count(2, 0), ..gone() }, "2 services were made where 1 were asked for"),
+            (Counts { services: count(1, 1), ..gone() }, "1 services still stand"),
+            (Counts { machines: count(3, 0), ..gone() }, "3 machines were made where 2 were asked for"),
+            (Counts { machines: count(2, 2), ..gone() }, "2 machines still stand"),
+            (Counts { instances: count(4, 2), ..gone() }, "4 instances were made where 2 were asked for"),
+            (Counts { instances: count(2, 1), ..gone() }, "1 instances stand where 2 should"),
+            (Counts { key_pairs: count(1, 1), ..gone() }, "1 key pairs were made where 2 were asked for"),
+            (Counts { key_pairs: count(2, 2), ..gone() }, "2 key pairs stand where 1 should"),
+        ] {
+            assert_eq!(told(counts), text);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `demo --serve`: what was shown stays, with the console in front of it, until somebody ends it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use engine::secret::ExposeSecret;
+use engine::{Clock, WallClock};
+use server::{Meter, ensure_first_user};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use app::compose::House;
+use app::config::Config;
+use app::listener::{Limits, serve};
+use app::output::note;
+use app::product::Serving;
+use app::signals::Signals;
+
+/// A place at which the console will be. It is taken before the play begins, so that nobody waits in vain.
+pub(super) struct Place(TcpListener);
+
+impl Place {
+    /// The usual address, or any free port where somebody else has it.
+    pub(super) async fn take(wanted: Option<SocketAddr>, usual: SocketAddr) -> Result<Place> {
+        let listener = match wanted {
+            Some(wanted) => {
+                TcpListener::bind(wanted).await.with_context(|| format!("cannot listen on {wanted}"))?
+            }
+            None => match TcpListener::bind(usual).await {
+                Ok(listener) => listener,
+                Err(_) => TcpListener::bind((usual.ip(), 0)).await.context("cannot listen on loopback")?,
+            },
+        };
+        Ok(Place(listener))
+    }
+
+    /// Opens doors and console, says how to get in, and waits for the end.
+    pub(super) async fn open(
+        self,
+        house: &House,
+        config: &Config,
+        meter: &Arc<Meter>,
+        end: &mut Signals,
+    ) -> Result<()> {
+        let listen = self.0.local_addr()?;
+        let closing = CancellationToken::new();
+        let (doors, inside) = house.doors(config, meter, &closing)?;
+        let router = house.console(config, inside, meter).into_iter().fold(doors, Router::merge);
+        house.background(config, &closing);
+        house.serving(&Serving { listen, local_url: format!("http://{listen}") }).await?;
+        let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
+        let (name, password) = made.context("there is a user already")?;
+        let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), None, closing.clone()));
+        note(format!(
+            "\nthe console is open:\n  \
+               address   http://{listen}/\n  \
+               user      {name}\n  \
+               password  {}\n\
+             Ctrl-C ends it; nothing is kept.",
+            password.expose_secret()
+        ));
+        end.next().await;
+        closing.cancel();
+        serving.abort();
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! The acts of the demonstration, and what became of everybody in them.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use engine::{
+    Body, Clock, Command, Engine, Event, Inspection, OperationId, Phase, Timestamp, Verb, WallClock,
+};
+use reqwest::Client;
+use serde_json::{Value, json};
+
+use super::Story;
+use super::stage::Stage;
+use crate::demo::platform::{self, Platform};
+
+/// No act takes anywhere near as long.
+pub(super) const ACT_LIMIT: Duration = Duration::from_secs(30);
+/// How often to look when nothing is announced.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const EVENTS_MAX: usize = 1000;
+
+/// How an operation of the demonstration can end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    Succeeded,
+    /// It succeeded after something broke.
+    Healed,
+    Undone,
+    Cancelled,
+    Other,
+}
+
+/// One operation, and what we have seen of it.
+pub(super) struct Role {
+    name: &'static str,
+    expected: Ending,
+    id: OperationId,
+    seen: u32,
+    retries: usize,
+    finished: bool,
+}
+
+pub(super) struct Play<'a> {
+    engine: &'a Engine,
+    pub(super) platform: &'a Platform,
+    /// Somebody else, who may launch and nothing more.
+    pub(super) launcher: &'a Platform,
+    pub(super) sandbox: &'a str,
+    pub(super) http: Client,
+    pub(super) stage: Stage,
+    stories: Vec<Story>,
+}
+
+impl<'a> Play<'a> {
+    pub(super) fn new(
+        engine: &'a Engine,
+        platform: &'a Platform,
+        launcher: &'a Platform,
+        sandbox: &'a str,
+    ) -> Result<Play<'a>> {
+        let http = platform::client()?;
+        Ok(Play { engine, platform, launcher, sandbox, http, stage: Stage::new(), stories: Vec::new() })
+    }
+
+    pub(super) async fn all(mut self) -> Result<Vec<Story>> {
+        self.greetings().await?;
+        self.runtimes().await?;
+        self.serverless().await?;
+        self.launches().await?;
+        self.stage.close();
+        Ok(self.stories)
+    }
+
+    async fn greetings(&mut self) -> Result<()> {
+        self.stage.title("three operations at once");
+        let mut roles = Vec::new();
+        for (name, wait_ms) in [("Ada", 0), ("Grace", 0), ("Barbara", 400)] {
+            roles.push(self.submit(name, json!({"wait_ms": wait_ms}), Ending::Succeeded).await?);
+        }
+        self.play_out(roles).await?;
+
+        self.stage.title("the far side answers with errors, and then does its work but the answer is lost");
+        self.arm(json!({"system": "greeter", "kind": "error", "times": 2, "method": "POST"})).await?;
+        self.arm(json!({"system": "greeter", "kind": "drop_after", "times": 1, "method": "POST"})).await?;
+        let role = self.submit("Linus", json!({}), Ending::Healed).await?;
+        self.play_out(vec![role]).await?;
+
+        self.stage.title("one fails half way, and what it did is taken back");
+        let role = self.submit("Edsger", json!({"wait_ms": 200, "fail": true}), Ending::Undone).await?;
+        self.play_out(vec![role]).await?;
+
+        self.stage.title("one would wait for an hour, and somebody cancels it");
+        let role = self.submit("Alan", json!({"wait_ms": 3_600_000}), Ending::Cancelled).await?;
+        self.cancel_when_waiting(role.id).await?;
+        self.play_out(vec![role]).await
+    }
+
+    async fn submit(&self, name: &'static str, mut params: Value, expected: Ending) -> Result<Role> {
+        params["name"] = name.into();
+        let command = Command {
+            workflow: "demo.hello".into(),
+            tenant: "demo".into(),
+            resource: None,
+            params,
+            by: "demo".into(),
+            idempotency_key: None,
+            queue: false,
+        };
+        let accepted =
+            self.engine.submit_json(command).await.with_context(|| format!("cannot greet {name}"))?;
+        Ok(Role::new(name, accepted.id, expected))
+    }
+
+    pub(super) async fn arm(&self, fault: Value) -> Result<()> {
+        let answer = self.http.post(format!("{}/faults", self.sandbox)).json(&fault).send().await;
+        answer.and_then(reqwest::Response::error_for_status).context("cannot script a fault")?;
+        Ok(())
+    }
+
+    async fn cancel_when_waiting(&self, id: OperationId) -> Result<()> {
+        let give_up_at = self.engine.now().plus(ACT_LIMIT);
+        while self.inspect(id).await?.shown.summary.phase != Phase::Waiting {
+            pause(self.engine.now(), give_up_at).await?;
+        }
+        self.engine.ask(id, Verb::Cancel, "demo", "an hour is too long").await.context("cannot cancel")
+    }
+
+    /// Shows what happens until all of them are finished, and keeps their stories.
+    pub(super) async fn play_out(&mut self, mut roles: Vec<Role>) -> Result<()> {
+        self.stage.enter(roles.iter().map(|role| role.name));
+        let mut news = self.engine.feed().watch();
+        let give_up_at = self.engine.now().plus(ACT_LIMIT);
+        loop {
+            for (place, role) in roles.iter_mut().enumerate() {
+                for event in self.engine.journal(role.id, role.seen, EVENTS_MAX).await? {
+                    role.see(&event);
+                    self.stage.tell(place, &server::describe(&event));
+                }
+            }
+            if roles.iter().all(|role| role.finished) {
+                break;
+            }
+            // News only shorten the wait; what happened is in the journal.
+            if tokio::time::timeout(LOOK_EVERY, news.recv()).await.is_err() {
+                pause(self.engine.now(), give_up_at).await?;
+            }
+        }
+        for role in roles {
+            let Inspection { shown, memory, .. } = self.inspect(role.id).await?;
+            let (phase, ending) = (shown.summary.phase, role.ending(shown.summary.phase));
+            let finished_at = shown.summary.finished_at.unwrap_or(shown.summary.created_at);
+            let took = finished_at.since(shown.summary.created_at);
+            self.stories.push(Story {
+                name: role.name,
+                workflow: shown.summary.workflow,
+                operation: role.id.0,
+                phase: phase.as_str(),
+                what_happened: told(ending, role.retries, &shown.summary.reason.unwrap_or_default()),
+                retries: role.retries,
+                steps_done: memory.done.len(),
+                steps_taken_back: memory.undone.len(),
+                took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+                ending,
+                expected: role.expected,
+            });
+        }
+        Ok(())
+    }
+
+    async fn inspect(&self, id: OperationId) -> Result<Inspection> {
+        self.engine.inspect(id).await?.with_context(|| format!("operation {id} is gone"))
+    }
+}
+
+impl Role {
+    pub(super) fn new(name: &'static str, id: OperationId, expected: Ending) -> Role {
+        Role { name, expected, id, seen: 0, retries: 0, finished: false }
+    }
+
+    fn see(&mut self, event: &Event) {
+        self.seen = event.seq;
+        match &event.body {
+            Body::Retried { .. } => self.retries += 1,
+            Body::Finished { .. } => self.finished = true,
+            _ => {}
+        }
+    }
+
+    fn ending(&self, phase: Phase) -> Ending {
+        match phase {
+            Phase::Succeeded if self.retries > 0 => Ending::Healed,
+            Phase::Succeeded => Ending::Succeeded,
+            Phase::Undone => Ending::Undone,
+            Phase::Cancelled => Ending::Cancelled,
+            _ => Ending::Other,
+        }
+    }
+}
+
+fn told(ending: Ending, retries: usize, reason: &str) -> String {
+    let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    match ending {
+        Ending::Succeeded => "succeeded".to_owned(),
+        Ending::Healed if retries == 1 => "healed after 1 retry".to_owned(),
+        Ending::Healed => format!("healed after {retries} retries"),
+        Ending::Undone => format!("undone{because}"),
+        Ending::Cancelled => format!("cancelled and undone{because}"),
+        Ending::Other => format!("something else{because}"),
+    }
+}
+
+async fn pause(now: Timestamp, give_up_at: Timestamp) -> Result<()> {
+    if now > give_up_at {
+        bail!("an operation is still not finished after {} seconds", ACT_LIMIT.as_secs());
+    }
+    WallClock.sleep(Duration::from_millis(5)).await;
+    Ok(())
+}

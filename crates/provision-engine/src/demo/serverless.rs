@@ -1,0 +1,97 @@
+//! The acts in front of OpenNebula: a device asks for a function, calls it, and gives it back.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use engine::{Clock, OperationId, WallClock};
+use reqwest::{RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use super::play::{ACT_LIMIT, Ending, Play, Role};
+use super::stage::aside;
+use crate::demo::device::Device;
+use ::serverless::client::{self as serverless, Runtime, State};
+
+const NAME: &str = "Hermes";
+const MEMORY_MB: u32 = 256;
+/// A function that greets, as the runtime of functions takes it.
+const CALL: &str = "ZGVmIGhlbGxvKG5hbWUpOiByZXR1cm4gbmFtZQ==";
+const FAAS_PORT: u16 = 8000;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+impl Play<'_> {
+    pub(super) async fn serverless(&mut self) -> Result<()> {
+        let device = Device::new(self.platform.url())?;
+        let id = self.a_function_is_made(&device).await?;
+        self.stage.title("twice the memory");
+        let faas = json!({"FLAVOUR": "Function", "MEMORY": MEMORY_MB});
+        self.change(device.update(id, &json!({"SERVERLESS_RUNTIME": {"FAAS": faas}}))).await?;
+        let memory = self.running(&device, id).await?.of(serverless::Role::Faas, "MEMORY");
+        ensure!(memory == Some(MEMORY_MB.to_string()), "the machine has {memory:?} MB");
+        aside(&format!("OpenNebula says that the machine has {MEMORY_MB} MB now"));
+
+        self.stage.title("the function is given back");
+        self.change(device.delete(id)).await?;
+        let again = device.show(id).send().await.context("nobody answers")?.status();
+        ensure!(again == StatusCode::NOT_FOUND, "runtime {id} was deleted, but asking for it says {again}");
+        aside("asked once more: 404, not found");
+        Ok(())
+    }
+
+    async fn a_function_is_made(&mut self, device: &Device) -> Result<i32> {
+        self.stage.title("a device asks OpenNebula for a function, and for data beside it");
+        let body = json!({"SERVERLESS_RUNTIME": {
+            "NAME": NAME, "FAAS": {"FLAVOUR": "Function"}, "DAAS": {"FLAVOUR": "Data"},
+        }});
+        let made = device.operation(self.change(device.create(&body)).await?.0).await?;
+        let id = made.location.as_deref().and_then(|path| path.rsplit('/').next()?.parse().ok());
+        let id = id.context("a new runtime has no id")?;
+        let runtime = self.running(device, id).await?;
+        let address =
+            runtime.of(serverless::Role::Faas, "ENDPOINT").context("the function has no address")?;
+        aside(&format!("runtime {id} is running; the function is at {address}"));
+        let said = self.called(&address).await?;
+        aside(&format!("called with \"{NAME}\", it answers {said}"));
+        Ok(id)
+    }
+
+    /// Asks for a change and shows it to its end.
+    async fn change(&mut self, request: RequestBuilder) -> Result<OperationId> {
+        let id = OperationId(Device::begun(request).await?.id);
+        self.play_out(vec![Role::new(NAME, id, Ending::Succeeded)]).await?;
+        Ok(id)
+    }
+
+    async fn running(&self, device: &Device, id: i32) -> Result<Runtime> {
+        let give_up_at = WallClock.now().plus(ACT_LIMIT);
+        loop {
+            let runtime = Device::runtime(device.show(id), StatusCode::OK).await?;
+            match runtime.state() {
+                State::Running => return Ok(runtime),
+                State::Error => bail!("runtime {id} is in trouble: {:?}", runtime.errors().next()),
+                State::Busy(state) if WallClock.now() > give_up_at => bail!("runtime {id} is still {state}"),
+                State::Busy(_) => WallClock.sleep(LOOK_EVERY).await,
+            }
+        }
+    }
+
+    /// What the function itself says. It opens its door a moment after its machine runs.
+    async fn called(&self, address: &str) -> Result<Value> {
+        let url = format!("http://{address}:{FAAS_PORT}/v1/faas/execute-sync");
+        let call = json!({"lang": "PY", "fc": CALL, "params": [NAME]});
+        let give_up_at = WallClock.now().plus(ACT_LIMIT);
+        loop {
+            match self.http.post(&url).json(&call).send().await {
+                Ok(answer) => {
+                    let said: Value = answer.error_for_status()?.json().await?;
+                    ensure!(said["res"] == NAME, "the function answers {said}");
+                    return Ok(said);
+                }
+                Err(error) if error.is_connect() && WallClock.now() < give_up_at => {
+                    WallClock.sleep(LOOK_EVERY).await;
+                }
+                Err(error) => return Err(error).context("the function does not answer"),
+            }
+        }
+    }
+}
