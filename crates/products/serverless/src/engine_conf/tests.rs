@@ -16,7 +16,7 @@ use ::config::file::Files;
 use app::config::{Config, ConfigError, HttpUrl, LogSeverity, LogSystem, Warning};
 
 /// The file that is installed.
-const SHIPPED: &str = include_str!("../../../../../../packaging/engine.conf");
+const SHIPPED: &str = include_str!("../../../../../packaging/engine.conf");
 
 type Loaded = Result<(Config, Vec<Warning>), ConfigError>;
 
@@ -30,7 +30,12 @@ fn under(yaml: &str, conf: &[u8], environment: &[(&str, &str)]) -> Loaded {
     let around = Surroundings { environment: environment.iter().map(owned).collect(), is_root: true };
     let own = (!yaml.is_empty()).then(|| (PathBuf::from("config.yaml"), yaml.as_bytes().to_vec()));
     let base = Some((PathBuf::from("engine.conf"), conf.to_vec()));
-    Config::parse(&crate::app(), &Files { own, base }, &around, &[])
+    Config::parse(
+        &app::App::new("provision-engine").product::<crate::Serverless>(),
+        &Files { own, base },
+        &around,
+        &[],
+    )
 }
 
 #[track_caller]
@@ -190,7 +195,13 @@ fn our_own_file_and_the_environment_win_over_it() {
 
 #[test]
 fn without_the_file_nothing_of_it_is_assumed() {
-    let (config, _) = Config::parse(&crate::app(), &Files::default(), &Surroundings::default(), &[]).unwrap();
+    let (config, _) = Config::parse(
+        &app::App::new("provision-engine").product::<crate::Serverless>(),
+        &Files::default(),
+        &Surroundings::default(),
+        &[],
+    )
+    .unwrap();
     assert!(config.base_file.is_none() && config.section::<Settings>().oned.is_none());
     assert!(config.section::<Settings>().oneflow.is_none() && config.log.components.directory.is_none());
     let shown = as_engine_conf(&config, "http://127.0.0.1:9/RPC2", "http://127.0.0.1:10");
@@ -260,7 +271,7 @@ fn unknown_keys_are_warnings_with_a_hint() {
 
 #[test]
 fn the_guide_has_every_key_and_the_setting_it_stands_for() {
-    let guide = include_str!("../../../../../../docs/guide/install.md");
+    let guide = include_str!("../../../../../docs/guide/install.md");
     for key in KEYS {
         let setting =
             if [keys::HOST, keys::PORT].contains(&key.setting) { "server.listen" } else { key.setting };
@@ -275,8 +286,13 @@ fn one_half_of_opennebula_alone_is_refused() {
     let (config, _) = under("serverless: {oned: 'http://a'}", b"", &[]).unwrap();
     assert_eq!(shown(&config)["oneflow_server"], "http://localhost:2474");
     let own = Some((PathBuf::from("config.yaml"), b"serverless: {oned: 'http://a'}".to_vec()));
-    let error =
-        Config::parse(&crate::app(), &Files { own, base: None }, &Surroundings::default(), &[]).unwrap_err();
+    let error = Config::parse(
+        &app::App::new("provision-engine").product::<crate::Serverless>(),
+        &Files { own, base: None },
+        &Surroundings::default(),
+        &[],
+    )
+    .unwrap_err();
     assert_eq!(error.to_string(), "config.yaml:1:20: serverless.oned: needs serverless.oneflow beside it");
     let error = under("serverless: {orphans: {policy: clean}}", b"", &[]).unwrap_err().to_string();
     assert!(error.contains("serverless.orphans.policy: needs serverless.orphans.one_auth"), "{error}");
