@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ::opennebula::Options;
+use engine::{Clock, WallClock};
 use reqwest::Method;
-use serde_json::json;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::stage::{Place, Sandbox, call, until_or};
 
@@ -79,7 +83,69 @@ fn unpacked() -> Place {
     std::fs::create_dir(&folder).unwrap();
     let tar = Command::new("tar").arg("xzf").arg(data().join("data.tar.gz")).arg("-C").arg(&folder).status();
     assert!(tar.unwrap().success());
+    bring_to_now(&folder.join("engine.db"));
     place
+}
+
+/// Moves every time in the database forward, as if the old program had been killed a moment ago: deadlines and budgets
+/// are as far away as they were then.
+fn bring_to_now(database: &Path) {
+    const TIMES: [(&str, &[&str]); 9] = [
+        ("operations", &["due_at", "deadline_at", "created_at", "wish_at"]),
+        ("archive", &["created_at", "deadline_at", "finished_at"]),
+        ("journal", &["at"]),
+        ("nodes", &["lease_until"]),
+        ("signals", &["at"]),
+        ("idempotency", &["at"]),
+        ("tokens", &["created_at", "expires_at"]),
+        ("audit", &["at"]),
+        ("resources", &["created_at", "updated_at", "gone_at", "due_at"]),
+    ];
+    const DOCUMENTS: [(&str, &str); 4] =
+        [("operations", "memory"), ("archive", "memory"), ("journal", "body"), ("resources", "record")];
+    let mut base = Connection::open(database).unwrap();
+    let made: i64 = base.query_row("select max(at) from journal", [], |row| row.get(0)).unwrap();
+    let by = WallClock.now().0 - made;
+    let base = base.transaction().unwrap();
+    for (table, columns) in TIMES {
+        for column in columns {
+            base.execute(&format!("update {table} set {column} = {column} + ?"), [by]).unwrap();
+        }
+    }
+    for (table, column) in DOCUMENTS {
+        let mut read = base.prepare(&format!("select rowid, {column} from {table}")).unwrap();
+        let rows = read.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let rows: Vec<(i64, Option<String>)> = rows.map(Result::unwrap).collect();
+        for (row, text) in rows {
+            let Some(text) = text else { continue };
+            let mut document = serde_json::from_str(&text).unwrap();
+            shift(&mut document, by);
+            let change = format!("update {table} set {column} = ? where rowid = ?");
+            base.execute(&change, (document.to_string(), row)).unwrap();
+        }
+    }
+    base.commit().unwrap();
+}
+
+/// A larger number is a time in microseconds.
+const OLDEST_MICROS: i64 = 1_700_000_000_000_000;
+
+fn shift(value: &mut Value, by: i64) {
+    match value {
+        Value::String(text) => {
+            if let Ok(at) = OffsetDateTime::parse(text, &Rfc3339) {
+                *text = (at + time::Duration::microseconds(by)).format(&Rfc3339).unwrap();
+            }
+        }
+        Value::Number(number) => {
+            if let Some(micros) = number.as_i64().filter(|number| *number > OLDEST_MICROS) {
+                *value = json!(micros + by);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| shift(value, by)),
+        Value::Object(members) => members.values_mut().for_each(|value| shift(value, by)),
+        _ => {}
+    }
 }
 
 #[test]
