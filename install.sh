@@ -145,7 +145,7 @@ install_schemas() {
   remove "$opt/schemas"
   for schema in serverless_runtime error config; do
     file=$here/packaging/schemas/$schema.json
-    if [ "$schema" = serverless_runtime ]; then file=$here/crates/doors/src/serverless/schema.json; fi
+    if [ "$schema" = serverless_runtime ]; then file=$here/crates/products/serverless/src/api/schema.json; fi
     if [ "$mode" = copy ]; then
       put 644 "$file" "$etc/schemas/$schema.json"
     else
