@@ -24,7 +24,7 @@ use server::Meter;
 use uuid::Uuid;
 
 use crate::demo::platform::Platform;
-use ::launch::model::LAUNCH;
+use ::launch::workflows::launch::LAUNCH;
 use ::runtimes::model::PROVISION;
 use ::serverless::model::CREATE;
 use app::App;

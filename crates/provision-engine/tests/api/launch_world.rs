@@ -60,7 +60,7 @@ pub(crate) async fn launch_world_with(
     let launches = Arc::new(launches.with_settings(quick()));
     let engine = Engine::builder(store.clone(), clock.clone(), ring)
         .workflow(::launch::workflows::source_check::plan(&launches))
-        .workflow(::launch::model::plan(&launches))
+        .workflow(::launch::workflows::launch::plan(&launches))
         .workflow(::launch::workflows::termination::plan(&launches))
         .workflow(::launch::workflows::pubkey_deletion::plan(&launches))
         .build();

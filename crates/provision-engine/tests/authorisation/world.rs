@@ -157,7 +157,7 @@ impl World {
         let launches = Arc::new(launches.with_settings(quick()));
         let engine = Engine::builder(store.clone(), clock.clone(), ring)
             .workflow(::launch::workflows::source_check::plan(&launches))
-            .workflow(::launch::model::plan(&launches))
+            .workflow(::launch::workflows::launch::plan(&launches))
             .workflow(::launch::workflows::termination::plan(&launches))
             .build();
         let settings = OidcSettings::new(issuer.url.clone(), AUDIENCE);

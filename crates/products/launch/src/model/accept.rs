@@ -12,7 +12,6 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::Launch;
 use super::admit;
 use super::form::LaunchForm;
 use super::numbers::fresh_id;
@@ -22,6 +21,7 @@ use super::record::{ACTIVE_OF, LaunchRecord};
 use super::rejection::{Flaw, Rejection};
 use super::resolve::{Desk, Findings};
 use super::settings::Launches;
+use crate::workflows::launch::Launch;
 
 /// A launch that will be carried out, whatever happens to this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The workflows of launches: one folder each, one file per step.
 
+pub mod launch;
 pub mod notice;
 pub mod pubkey_deletion;
 pub mod source_check;
@@ -15,7 +16,7 @@ use crate::model::Launches;
 #[must_use]
 pub fn register(builder: EngineBuilder, launches: &Arc<Launches>, notices: &Notices) -> EngineBuilder {
     builder
-        .workflow(crate::model::plan(launches))
+        .workflow(launch::plan(launches))
         .workflow(notice::plan(notices))
         .workflow(pubkey_deletion::plan(launches))
         .workflow(source_check::plan(launches))

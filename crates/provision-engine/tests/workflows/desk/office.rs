@@ -179,7 +179,7 @@ fn plan(
     notices: &Notices,
 ) -> EngineBuilder {
     House::plan(Arc::clone(store), clock)
-        .workflow(::launch::model::plan(launches))
+        .workflow(::launch::workflows::launch::plan(launches))
         .workflow(source_check::plan(launches))
         .workflow(notice::plan(notices))
         .workflow(pubkey_deletion::plan(launches))

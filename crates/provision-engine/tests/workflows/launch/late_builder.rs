@@ -68,7 +68,7 @@ async fn a_build_that_is_not_shown_yet_is_not_asked_for_again() {
     let driver = ImageBuilder::new(&url, Duration::from_secs(5)).unwrap();
     let launches = Arc::new(Launches { builder: Some(driver), ..(*site.launches).clone() });
     let engine = House::plan(Arc::clone(&site.store), Arc::new(WallClock))
-        .workflow(::launch::model::plan(&launches))
+        .workflow(::launch::workflows::launch::plan(&launches))
         .workflow(notice::plan(&Notices::none()));
     let house = House::open(engine, None).await;
     let begun = site.begin(&house, &build_and_launch(1)).await;

@@ -15,7 +15,7 @@ use super::site::{Site, launch_only, nothing, patiently};
 async fn house_that_tells(site: &Site) -> House {
     let notices = Notices::beside(&site.url()).unwrap();
     let builder = House::plan(Arc::clone(&site.store), Arc::new(WallClock))
-        .workflow(::launch::model::plan(&site.launches))
+        .workflow(::launch::workflows::launch::plan(&site.launches))
         .workflow(notice::plan(&notices));
     House::open(builder, None).await
 }

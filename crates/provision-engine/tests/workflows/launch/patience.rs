@@ -36,7 +36,7 @@ impl Scene {
         let settings = Settings { poll, lease, ..Settings::default() };
         let builder = House::plan(store, Arc::clone(&clock) as _)
             .settings(settings)
-            .workflow(::launch::model::plan(&launches))
+            .workflow(::launch::workflows::launch::plan(&launches))
             .workflow(notice::plan(&Notices::none()));
         Scene { cloud, clock, house: House::open(builder, None).await }
     }

@@ -12,7 +12,8 @@ use ::launch::model::params::{
 use ::launch::model::profile::{Profile, ProfileName};
 use ::launch::model::record::LaunchRecord;
 use ::launch::model::status::View;
-use ::launch::model::{Launch, LaunchSettings, Launches};
+use ::launch::model::{LaunchSettings, Launches};
+use ::launch::workflows::launch::Launch;
 use ::launch::workflows::notice::{self, Notices};
 use ::launch::workflows::termination;
 use engine::store::{Expect, MemoryStore, Store};
@@ -84,7 +85,7 @@ impl Site {
 
     pub(crate) fn builder(&self, store: &Arc<dyn Store>) -> EngineBuilder {
         House::plan(Arc::clone(store), Arc::new(WallClock))
-            .workflow(::launch::model::plan(&self.launches))
+            .workflow(::launch::workflows::launch::plan(&self.launches))
             .workflow(notice::plan(&Notices::none()))
             .workflow(termination::plan(&self.launches))
     }

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use ::launch::model::admit;
 use ::launch::model::params::{Asked, AskedImage};
 use ::launch::model::profile::{OnLaunchFailure, Surface};
 use ::launch::model::record::LaunchRecord;
-use ::launch::model::{Launch, admit};
+use ::launch::workflows::launch::Launch;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,7 +39,7 @@ impl Trial for LaunchTrial {
     type Workflow = Launch;
 
     fn plan(&self) -> Plan<Launch> {
-        ::launch::model::plan(&self.site.launches)
+        ::launch::workflows::launch::plan(&self.site.launches)
     }
 
     fn params(&self) -> Value {

@@ -5,7 +5,7 @@ use engine::Timestamp;
 
 use super::stage::Stage;
 use crate::model::record::LaunchRecord;
-use crate::model::steps::{
+use crate::workflows::launch::{
     build_image, check_account, fetch_addresses, launch_instances, test_step, upload_public_key,
     wait_for_parameters,
 };

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::stage::current;
 use crate::model::record::LaunchRecord;
 use crate::model::state::Tracked;
-use crate::model::steps::{build_image, fetch_addresses, launch_instances, submit_build, upload_public_key};
-use crate::model::table::{Line, TABLE};
+use crate::workflows::launch::table::{Line, TABLE};
+use crate::workflows::launch::{
+    build_image, fetch_addresses, launch_instances, submit_build, upload_public_key,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepView {

@@ -4,11 +4,11 @@ use engine::Timestamp;
 use engine::prelude::*;
 
 use super::report::refuse;
-use crate::model::Launch;
 use crate::model::preflight;
 use crate::model::rejection::{Flaw, sentence};
 use crate::model::settings::Launches;
 use crate::model::state::LaunchError;
+use crate::workflows::launch::Launch;
 
 pub(crate) struct Validate {
     launches: Arc<Launches>,
@@ -18,7 +18,7 @@ const NAME: &str = "validate";
 
 /// When the launch began. Times that count from there are the same in every pass.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Began(pub(super) Timestamp);
+pub(crate) struct Began(pub(crate) Timestamp);
 
 impl Fact for Began {
     const KEY: &'static str = "validate.began";

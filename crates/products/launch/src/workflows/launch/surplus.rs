@@ -6,8 +6,8 @@ use engine::prelude::*;
 
 use super::launch_instances::track;
 use super::reach::{Reach, parameters};
-use crate::model::Launch;
 use crate::model::state::Tracked;
+use crate::workflows::launch::Launch;
 
 /// What was seen, divided into what the launch keeps and what it does not.
 #[derive(Debug, PartialEq, Eq)]

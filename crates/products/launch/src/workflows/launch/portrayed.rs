@@ -2,9 +2,9 @@
 
 use engine::prelude::*;
 
-use crate::model::Launch;
 use crate::model::record::LaunchRecord;
 use crate::model::state::{LaunchError, Retreat};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct Portrayed {
     step: Box<dyn Step<Launch>>,

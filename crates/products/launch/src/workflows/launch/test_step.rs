@@ -2,7 +2,7 @@
 
 use engine::prelude::*;
 
-use crate::model::Launch;
+use crate::workflows::launch::Launch;
 
 pub(crate) const NAME: &str = "test_step";
 

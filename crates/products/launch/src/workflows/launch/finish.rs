@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::Launch;
 use super::record::{LaunchRecord, Notice, NoticeEvent};
-use super::state::{LaunchError, State};
-use super::status::Stage;
+use crate::model::state::{LaunchError, State};
+use crate::model::status::Stage;
 
 pub(crate) fn parting(op: &Operation<Launch>, rest: &Rest<'_>) -> Option<Portrait> {
     record(op, rest).portrait().ok()

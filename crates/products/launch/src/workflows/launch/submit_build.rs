@@ -11,11 +11,11 @@ use uuid::Uuid;
 use super::caller::caller;
 use super::order::mark;
 use super::report::{refuse, settle, steady, stop_build};
-use crate::model::Launch;
 use crate::model::params::{Build, ImageChoice};
 use crate::model::profile::OnLaunchFailure;
 use crate::model::settings::Launches;
 use crate::model::state::{BuildState, LaunchError, Leftover};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct SubmitBuild {
     launches: Arc<Launches>,

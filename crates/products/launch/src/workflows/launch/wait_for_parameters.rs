@@ -4,12 +4,12 @@ use engine::prelude::*;
 
 use super::report::refuse;
 use super::validate::{Began, flawed};
-use crate::model::Launch;
 use crate::model::params::Parameters;
 use crate::model::preflight;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::Launches;
 use crate::model::state::LaunchError;
+use crate::workflows::launch::Launch;
 
 pub(crate) struct WaitForParameters {
     launches: Arc<Launches>,

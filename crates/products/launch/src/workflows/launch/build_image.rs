@@ -10,12 +10,12 @@ use uuid::Uuid;
 use super::caller::caller;
 use super::report::{note_build, refuse, stop_build};
 use super::wait_for_parameters::collect;
-use crate::model::Launch;
 use crate::model::params::ImageChoice;
 use crate::model::profile::ImageSource;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::{LaunchSettings, Launches};
 use crate::model::state::{BuildState, LaunchError, ResolvedImage};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct BuildImage {
     launches: Arc<Launches>,

@@ -12,10 +12,10 @@ use super::order::mark;
 use super::reach::{Reach, parameters, reach};
 use super::report::refuse;
 use super::surplus;
-use crate::model::Launch;
 use crate::model::profile::AfterPivot;
 use crate::model::settings::Launches;
 use crate::model::state::{LaunchError, Tracked};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct FetchAddresses {
     launches: Arc<Launches>,

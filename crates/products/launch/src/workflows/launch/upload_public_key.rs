@@ -11,12 +11,12 @@ use super::order::mark;
 use super::portrayed::portray;
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, settle, steady, stop};
-use crate::model::Launch;
 use crate::model::params::KeyChoice;
 use crate::model::public_key::PublicKey;
 use crate::model::record::LaunchRecord;
 use crate::model::settings::Launches;
 use crate::model::state::{KeyState, LaunchError, Leftover};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct UploadPublicKey {
     launches: Arc<Launches>,

@@ -3,10 +3,10 @@
 use cloud::{Account, Category, CloudError, Place, Provider};
 use engine::prelude::*;
 
-use crate::model::Launch;
 use crate::model::accounts::BookError;
 use crate::model::params::Parameters;
 use crate::model::settings::Launches;
+use crate::workflows::launch::Launch;
 
 /// A cloud, and the account and region in it. Good for one pass.
 #[derive(Clone)]

@@ -6,8 +6,8 @@ use engine::prelude::*;
 use serde_json::Value;
 
 use super::reach::parameters;
-use crate::model::Launch;
 use crate::model::params::ImageChoice;
+use crate::workflows::launch::Launch;
 
 const MASK: &str = "<secret>";
 /// Shorter texts are too common to be a secret, and masking them would make every message unreadable.

@@ -3,8 +3,8 @@
 use engine::prelude::*;
 use identity::CallerIdentity;
 
-use crate::model::Launch;
 use crate::model::settings::Launches;
+use crate::workflows::launch::Launch;
 
 pub(crate) fn caller(launches: &Launches, op: &Operation<Launch>) -> Result<CallerIdentity, Halt> {
     launches.saved_identity(&op.params, |sealed| op.open(sealed))

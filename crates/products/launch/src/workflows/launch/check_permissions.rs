@@ -5,8 +5,8 @@ use engine::prelude::*;
 use super::order;
 use super::reach::reach;
 use super::report::{brisk, stop};
-use crate::model::Launch;
 use crate::model::settings::Launches;
+use crate::workflows::launch::Launch;
 
 pub(crate) struct CheckPermissions {
     launches: Arc<Launches>,

@@ -4,15 +4,16 @@ use std::sync::LazyLock;
 
 use engine::prelude::*;
 
-use super::status::Stage;
-use super::status::shape::Shape;
-use super::steps::{
+use super::Launch;
+use super::{
     Portrayed, build_image::BuildImage, check_account::CheckAccount, check_permissions::CheckPermissions,
     fetch_addresses::FetchAddresses, launch_instances::LaunchInstances,
     register_in_inventory::RegisterInInventory, submit_build::SubmitBuild, test_step::TestStep,
     upload_public_key::UploadPublicKey, validate::Validate, wait_for_parameters::WaitForParameters,
 };
-use super::{Launch, Launches};
+use crate::model::Launches;
+use crate::model::status::Stage;
+use crate::model::status::shape::Shape;
 
 /// One line of the table.
 pub(crate) struct Line {

@@ -3,7 +3,7 @@
 
 use engine::prelude::*;
 
-use crate::model::Launch;
+use crate::workflows::launch::Launch;
 
 pub(crate) struct RegisterInInventory;
 

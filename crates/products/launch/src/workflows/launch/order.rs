@@ -7,9 +7,10 @@ use super::reach::parameters;
 use crate::model::params::ImageChoice;
 use crate::model::profile::Partial;
 use crate::model::record::LaunchRecord;
+use crate::model::reservation_tag;
 use crate::model::settings::{LaunchSettings, Launches};
 use crate::model::user_data::{Additions, merged};
-use crate::model::{Launch, reservation_tag};
+use crate::workflows::launch::Launch;
 
 /// The label of the token by which everything of a launch is found again.
 const MARK: &str = "launch";

@@ -6,9 +6,9 @@ use engine::{Cause, Timestamp};
 use image_builder::BuilderError;
 
 use super::quoted::masked;
-use crate::model::Launch;
 use crate::model::settings::LaunchSettings;
 use crate::model::state::{LaunchError, Leftover};
+use crate::workflows::launch::Launch;
 
 impl LaunchError {
     pub(crate) fn new(step: &str, category: &str, message: impl Into<String>) -> LaunchError {

@@ -11,9 +11,9 @@ use super::order::{self, mark};
 use super::reach::{Reach, parameters, reach};
 use super::report::{healed, later, refuse, settle, stop};
 use super::{surplus, upload_public_key};
-use crate::model::Launch;
 use crate::model::settings::{LaunchSettings, Launches};
 use crate::model::state::{LaunchError, Leftover, Tracked};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct LaunchInstances {
     launches: Arc<Launches>,

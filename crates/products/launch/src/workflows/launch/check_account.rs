@@ -7,10 +7,10 @@ use super::order;
 use super::reach::{parameters, reach};
 use super::report::{brisk, refuse, stop};
 use super::validate::flawed;
-use crate::model::Launch;
 use crate::model::preflight;
 use crate::model::settings::Launches;
 use crate::model::state::{LaunchError, ResolvedImage};
+use crate::workflows::launch::Launch;
 
 pub(crate) struct CheckAccount {
     launches: Arc<Launches>,
