@@ -16,8 +16,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 /// Files that are longer, with their lines.
 const LONG_FILES: [(&str, usize); 3] = [
     ("crates/clients/kafka/tests/it/main.rs", 406),
-    ("crates/provision-engine/tests/workflows/external.rs", 414),
-    ("crates/provision-engine/tests/workflows/runtime.rs", 469),
+    ("crates/provision-engine/tests/workflows/external.rs", 416),
+    ("crates/provision-engine/tests/workflows/runtime.rs", 478),
 ];
 
 /// Functions that are longer, with their lines.

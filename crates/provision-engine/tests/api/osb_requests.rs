@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use server::ServerSettings;
 
 use crate::osb_world::{
-    Ask, BrokerSettings, BrokerWorld, SERVICE, SMALL, basic, binding, broker, broker_with, instance,
-    settings, wanted, with,
+    Ask, BrokerWorld, SERVICE, SMALL, basic, binding, broker, broker_with, instance, settings, wanted, with,
+    with_server,
 };
 use crate::shaky_store::Mood;
 
@@ -29,10 +29,6 @@ const ROUTES: [(&str, &str); 10] = [
     ("DELETE", "/v2/service_instances/a/service_bindings/b"),
     ("GET", "/v2/service_instances/a/service_bindings/b/last_operation"),
 ];
-
-fn with_server(server: ServerSettings) -> BrokerSettings {
-    BrokerSettings { server, ..settings(OsbSettings::default()) }
-}
 
 #[tokio::test]
 async fn nobody_gets_in_without_credentials_wherever_they_knock() {

@@ -64,6 +64,10 @@ pub(crate) fn settings(osb: OsbSettings) -> BrokerSettings {
     BrokerSettings { server, osb }
 }
 
+pub(crate) fn with_server(server: ServerSettings) -> BrokerSettings {
+    BrokerSettings { server, ..settings(OsbSettings::default()) }
+}
+
 pub(crate) async fn broker() -> BrokerWorld {
     broker_with(settings(OsbSettings::default())).await
 }
