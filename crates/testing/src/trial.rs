@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use engine::store::{MemoryStore, Store};
 use engine::{
     Clock, Effect, Engine, LoseCalls, LostCall, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy,
-    Step, Workflow, fail, wait,
+    Step, WallClock, Workflow, fail, wait,
 };
 use serde_json::Value;
 
@@ -42,13 +42,57 @@ pub trait Trial: Send + Sync {
         Vec::new()
     }
 
-    fn clock(&self) -> Arc<dyn Clock>;
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(WallClock)
+    }
 
     /// Tokens or names of everything that stands in the world now.
     async fn standing(&self) -> Vec<String>;
 
     /// Empties the world between two runs.
     async fn clear(&self);
+}
+
+/// A trial made of values, for a world in memory.
+pub struct Case<'a, W: Workflow> {
+    pub plan: &'a (dyn Fn() -> Plan<W> + Sync),
+    pub params: Value,
+    /// What the steps wait for. It is there before they wait.
+    pub signals: Vec<(String, Value)>,
+    pub attempts: Vec<&'static str>,
+    pub standing: &'a (dyn Fn() -> Vec<String> + Sync),
+    pub clear: &'a (dyn Fn() + Sync),
+}
+
+#[async_trait]
+impl<W: Workflow> Trial for Case<'_, W> {
+    type Workflow = W;
+
+    fn plan(&self) -> Plan<W> {
+        (self.plan)()
+    }
+
+    fn params(&self) -> Value {
+        self.params.clone()
+    }
+
+    async fn prepare(&self, engine: &Engine) {
+        for (key, payload) in &self.signals {
+            engine.signal(key, payload.clone()).await.expect("memory answers");
+        }
+    }
+
+    fn attempts(&self) -> Vec<&'static str> {
+        self.attempts.clone()
+    }
+
+    async fn standing(&self) -> Vec<String> {
+        (self.standing)()
+    }
+
+    async fn clear(&self) {
+        (self.clear)();
+    }
 }
 
 /// All trials, one after the other.
