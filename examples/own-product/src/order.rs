@@ -80,9 +80,8 @@ impl Step<Order> for Buy {
             op.attempt(CALL).adopt()?;
         } else {
             op.attempt(CALL).settle(LISTED_WITHIN, |_| LISTED_WITHIN)?;
-            op.attempt(CALL)
-                .call(self.0.call(Method::POST, &key, &name), |error| !error.is_final())
-                .await??;
+            let call = self.0.call(Method::POST, &key, &name);
+            op.attempt(CALL).call(call, |error| !error.is_final()).await??;
         }
         op.state = true;
         done()
