@@ -1,6 +1,8 @@
 //! Every workflow must stand these trials: each step twice, failure at each step, each undo twice, death at
 //! each save, each attempted call lost. A workflow gets them by saying how its plan is made and how to see what it left in the world.
 
+mod case;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +18,8 @@ use serde_json::Value;
 
 use crate::dying_store::{Death, DyingStore};
 use crate::house::{House, command};
+
+pub use case::Case;
 
 /// A workflow on trial.
 #[async_trait]
@@ -51,48 +55,6 @@ pub trait Trial: Send + Sync {
 
     /// Empties the world between two runs.
     async fn clear(&self);
-}
-
-/// A trial made of values, for a world in memory.
-pub struct Case<'a, W: Workflow> {
-    pub plan: &'a (dyn Fn() -> Plan<W> + Sync),
-    pub params: Value,
-    /// What the steps wait for. It is there before they wait.
-    pub signals: Vec<(String, Value)>,
-    pub attempts: Vec<&'static str>,
-    pub standing: &'a (dyn Fn() -> Vec<String> + Sync),
-    pub clear: &'a (dyn Fn() + Sync),
-}
-
-#[async_trait]
-impl<W: Workflow> Trial for Case<'_, W> {
-    type Workflow = W;
-
-    fn plan(&self) -> Plan<W> {
-        (self.plan)()
-    }
-
-    fn params(&self) -> Value {
-        self.params.clone()
-    }
-
-    async fn prepare(&self, engine: &Engine) {
-        for (key, payload) in &self.signals {
-            engine.signal(key, payload.clone()).await.expect("memory answers");
-        }
-    }
-
-    fn attempts(&self) -> Vec<&'static str> {
-        self.attempts.clone()
-    }
-
-    async fn standing(&self) -> Vec<String> {
-        (self.standing)()
-    }
-
-    async fn clear(&self) {
-        (self.clear)();
-    }
 }
 
 /// All trials, one after the other.
