@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 BUILT = TARGET / "test-suites.json"
 LIBRARIES = TARGET / "test-libraries.json"
+# Our own, and that of the example, which depends on ours by path.
+WORKSPACES = [ROOT, ROOT / "examples" / "own-product"]
 # Suites that run at the same time, and tests of one suite. With more of them they wait longer than they allow for.
 LANES = 3
 THREADS = 3
@@ -109,15 +111,28 @@ def build() -> None:
     """Compiles everything once. With clippy as the compiler its lints need no second pass over the dependencies."""
     environment = {
         **os.environ,
+        "CARGO_TARGET_DIR": str(TARGET),
         "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
         # What `cargo clippy -- -D warnings` hands on.
         "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
     }
-    command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
     began = time.monotonic()
-    cargo = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     suites: list[dict] = []
     libraries: dict[str, dict] = {}
+    for workspace in WORKSPACES:
+        suites += build_workspace(workspace, environment, libraries if workspace == ROOT else {})
+    BUILT.write_text(json.dumps(suites))
+    LIBRARIES.write_text(json.dumps(libraries))
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
+
+
+def build_workspace(workspace: Path, environment: dict[str, str], libraries: dict[str, dict]) -> list[dict]:
+    """The suites of a workspace. Where its libraries are goes into `libraries`."""
+    command = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
+    cargo = subprocess.Popen(command, cwd=workspace, env=environment, stdout=subprocess.PIPE, text=True)
+    suites = []
     for line in cargo.stdout:
         message = json.loads(line)
         note_library(message, libraries)
@@ -130,11 +145,7 @@ def build() -> None:
         suites.append(asdict(Suite(name, message["executable"], str(manifest.parent), has_harness)))
     if cargo.wait() != 0:
         sys.exit("the build failed, or clippy found something")
-    BUILT.write_text(json.dumps(suites))
-    LIBRARIES.write_text(json.dumps(libraries))
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_seconds = usage.ru_utime + usage.ru_stime
-    print(f"built and linted in {time.monotonic() - began:.0f} seconds, {cpu_seconds:.0f} of CPU")
+    return suites
 
 
 def note_library(message: dict, libraries: dict[str, dict]) -> None:

@@ -9,6 +9,7 @@ pub mod commands;
 pub mod compose;
 pub mod config;
 pub mod exit;
+mod in_process;
 pub mod key_file;
 pub mod listener;
 pub mod logs;
@@ -24,4 +25,21 @@ pub use commands::Commands;
 pub use compose::{House, Systems};
 pub use config::Config;
 pub use exit::Exit;
+pub use in_process::InProcess;
 pub use product::Product;
+
+/// What the file of a product needs.
+pub mod prelude {
+    pub use std::sync::Arc;
+
+    pub use ::config::{HttpUrl, Kind, Preset, Reader, Section, Setting, set};
+    pub use anyhow::{Context, Result, bail, ensure};
+    pub use async_trait::async_trait;
+    pub use clap::Args;
+    pub use console::Pages;
+    pub use engine::EngineBuilder;
+
+    pub use crate::output::note;
+    pub use crate::product::{Platform, Product};
+    pub use crate::{App, Commands, Config, Exit, Global, InProcess};
+}

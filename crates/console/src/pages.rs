@@ -3,6 +3,7 @@
 use api::client::ErrorFormat;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
+use axum::routing::MethodRouter;
 use futures_util::future::BoxFuture;
 use server::wire::OperationDetail;
 
@@ -61,6 +62,12 @@ impl Pages {
     /// Adds pages. A page that needs something of its product takes it as an axum `Extension`.
     pub fn routes(&mut self, routes: Router<Desk>) {
         self.routes = std::mem::take(&mut self.routes).merge(routes);
+    }
+
+    /// Adds a page with a line in the menu.
+    pub fn page(&mut self, section: &'static Section, handler: MethodRouter<Desk>) {
+        self.section(section);
+        self.routes(Router::new().route(section.path, handler));
     }
 
     /// Adds a line to the menu.

@@ -25,6 +25,11 @@ pub struct Section {
 }
 
 impl Section {
+    /// For those who may see operations.
+    pub const fn new(title: &'static str, path: &'static str, icon: Icon, position: u16) -> Section {
+        Section { title, path, icon, position, is_for: Visitor::may_look }
+    }
+
     /// For pages outside the menu.
     pub const NONE: Section =
         Section { title: "", path: "", icon: Icon::Home, position: 0, is_for: |_| false };

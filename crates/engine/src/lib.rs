@@ -74,6 +74,6 @@ pub mod prelude {
     pub use crate::secret::{ExposeSecret, Sealed, SecretString};
     pub use crate::{
         Effect, Fact, Halt, OnFailure, Operation, Outcome, Plan, Resource, RetryPolicy, Step, Workflow, done,
-        fail, retry, skip, wait, wait_for,
+        fail, named, retry, skip, wait, wait_for,
     };
 }

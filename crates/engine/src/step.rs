@@ -64,6 +64,20 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
     }
 }
 
+/// Name and title of a step, in one line of its `impl`.
+#[macro_export]
+macro_rules! named {
+    ($name:literal, $title:literal) => {
+        fn name(&self) -> &'static str {
+            $name
+        }
+
+        fn title(&self) -> &'static str {
+            $title
+        }
+    };
+}
+
 /// What can be known about a call that was made just before a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::http::HeaderName;
+use axum::routing::MethodRouter;
 use utoipa::openapi::OpenApi;
 
 use crate::app_state::Shared;
@@ -10,7 +11,7 @@ use crate::rights::Right;
 /// The endpoints of one product. A method that is not needed has a default.
 pub trait Endpoints: Send + Sync + 'static {
     /// What each of its routes in the API of the platform needs. A route without a line here does not answer.
-    fn rights(&self) -> &'static [Right] {
+    fn rights(&self) -> &[Right] {
         &[]
     }
 
@@ -32,5 +33,33 @@ pub trait Endpoints: Send + Sync + 'static {
     /// Headers that prove who asks, and so never reach a log.
     fn secret_headers(&self) -> &'static [HeaderName] {
         &[]
+    }
+}
+
+/// Routes in the API of the platform, each with the right that it needs: all that a product without an API of its own
+/// has.
+#[derive(Default)]
+pub struct Routes {
+    rights: Vec<Right>,
+    router: Router<Shared>,
+}
+
+impl Routes {
+    /// Adds a route at the path of its right.
+    #[must_use]
+    pub fn add(mut self, right: Right, handler: MethodRouter<Shared>) -> Routes {
+        self.router = self.router.route(right.path, handler);
+        self.rights.push(right);
+        self
+    }
+}
+
+impl Endpoints for Routes {
+    fn rights(&self) -> &[Right] {
+        &self.rights
+    }
+
+    fn routes(&self, _app: &Shared) -> Router<Shared> {
+        self.router.clone()
     }
 }

@@ -35,7 +35,7 @@ pub mod wire;
 pub use api::Code;
 pub use app_state::{AppState, RequestId, Server, ServerSettings, Shared};
 pub use auth::{Bearers, Denied};
-pub use endpoints::Endpoints;
+pub use endpoints::{Endpoints, Routes};
 pub use http::{SlowBody, body_within, is_slow_body};
 pub use inside::{Inside, Watch};
 pub use metrics::Meter;
@@ -48,3 +48,18 @@ pub use router::{open, router};
 pub use sentence::describe;
 pub use tokens::ensure_admin;
 pub use upkeep::{KeyKeeper, System, Upkeep};
+
+/// What the file of an endpoint needs.
+pub mod prelude {
+    pub use axum::http::Method;
+    pub use axum::response::Response;
+    pub use axum::routing::{delete, get, patch, post, put};
+    pub use engine::Role;
+
+    pub use crate::http::Failure;
+    pub use crate::http::body::JsonBody;
+    pub use crate::http::rights::{change, look};
+    pub use crate::operations::submit::Submitter;
+    pub use crate::rights::Needs;
+    pub use crate::{Endpoints, Routes};
+}

@@ -1,6 +1,8 @@
 //! Every workflow must stand these trials: each step twice, failure at each step, each undo twice, death at
 //! each save, each attempted call lost. A workflow gets them by saying how its plan is made and how to see what it left in the world.
 
+mod case;
+
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +12,14 @@ use async_trait::async_trait;
 use engine::store::{MemoryStore, Store};
 use engine::{
     Clock, Effect, Engine, LoseCalls, LostCall, Operation, OperationId, Outcome, Phase, Plan, RetryPolicy,
-    Step, Workflow, fail, wait,
+    Step, WallClock, Workflow, fail, wait,
 };
 use serde_json::Value;
 
 use crate::dying_store::{Death, DyingStore};
 use crate::house::{House, command};
+
+pub use case::Case;
 
 /// A workflow on trial.
 #[async_trait]
@@ -42,7 +46,9 @@ pub trait Trial: Send + Sync {
         Vec::new()
     }
 
-    fn clock(&self) -> Arc<dyn Clock>;
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(WallClock)
+    }
 
     /// Tokens or names of everything that stands in the world now.
     async fn standing(&self) -> Vec<String>;

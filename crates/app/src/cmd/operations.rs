@@ -13,6 +13,7 @@ mod wait;
 mod watch;
 
 pub(super) use rows::{ago, phase_cell};
+pub use watch::follow;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};

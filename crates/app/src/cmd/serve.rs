@@ -111,6 +111,7 @@ pub async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
             return Ok(Exit::GOOD);
         }
     };
+    welcome(&global.app, &config, &server);
     let name = tokio::select! {
         name = signals.next() => name,
         never = housekeeping(&server, &logs) => match never {},
@@ -162,16 +163,18 @@ async fn serve_commands(router: Router, limits: Limits, closing: CancellationTok
 }
 
 /// A running engine whose doors are open.
-struct Server {
+pub(crate) struct Server {
     house: House,
     tls: Option<Arc<Tls>>,
     closing: CancellationToken,
     serving: JoinHandle<()>,
+    pub(crate) listen: SocketAddr,
+    is_token_new: bool,
     _pid_file: PidFile,
 }
 
 impl Server {
-    async fn start(app: &App, config: &Config, lock: &DataDirLock) -> Result<Server> {
+    pub(crate) async fn start(app: &App, config: &Config, lock: &DataDirLock) -> Result<Server> {
         let meter = Arc::new(Meter::new());
         let house = House::open(app, config, &meter).await?;
         let dir = lock.dir();
@@ -205,12 +208,12 @@ impl Server {
         let local_url = format!("http://{}", local.unwrap_or(listen));
         house.serving(&Serving { listen, local_url }).await?;
         let pid_file = PidFile::create(lock, listen, local)?;
-        welcome(config, &house, listen, token.is_some());
-        Ok(Server { house, tls, closing, serving, _pid_file: pid_file })
+        let is_token_new = token.is_some();
+        Ok(Server { house, tls, closing, serving, listen, is_token_new, _pid_file: pid_file })
     }
 
     /// Takes nothing new, lets requests and steps finish within their limits, and closes everything.
-    async fn stop(self, grace: Duration) {
+    pub(crate) async fn stop(self, grace: Duration) {
         let Server { house, closing, mut serving, _pid_file, .. } = self;
         closing.cancel();
         let close = async {
@@ -263,7 +266,9 @@ async fn make_user(dir: &DataDir, people: &dyn PeopleStore) -> Result<()> {
 }
 
 /// What a person needs to know to go on, on one screen.
-fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: bool) {
+fn welcome(app: &App, config: &Config, server: &Server) {
+    let Server { house, listen, is_token_new, .. } = server;
+    let name = app.name;
     let dir = DataDir::new(&config.data_dir);
     let database = match &config.store.database {
         Database::Sqlite(path) => format!("SQLite, {}", path.display()),
@@ -274,14 +279,14 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
         (Some(url), None) => url.clone(),
         (None, _) => "none: only what the configuration names is connected; try --sandbox".to_owned(),
     };
-    let token = match (is_token_new, dir.admin_token().exists()) {
+    let token = match (*is_token_new, dir.admin_token().exists()) {
         (true, _) => format!("{} (new)", dir.admin_token().display()),
         (false, true) => dir.admin_token().display().to_string(),
         (false, false) => "not in the data directory; give --token".to_owned(),
     };
     let users = match dir.console_password() {
         path if path.exists() => format!("user and password in {}", path.display()),
-        _ => "provision-engine users list".to_owned(),
+        _ => format!("{name} users list"),
     };
     let url = format!("{}://{listen}", if config.server.tls.is_some() { "https" } else { "http" });
     let has_sandbox = house.sandbox_url.is_some();
@@ -293,7 +298,7 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
     let Welcome { facts, mut commands, .. } = welcome;
     commands.sort_by_key(|(weight, _)| *weight);
     let mut lines = vec![
-        format!("provision-engine {} serves at {url}", env!("CARGO_PKG_VERSION")),
+        format!("{name} {} serves at {url}", env!("CARGO_PKG_VERSION")),
         format!("  data directory  {}", dir.path().display()),
         format!("  database        {database}"),
         format!("  sandbox         {sandbox}"),
@@ -304,8 +309,8 @@ fn welcome(config: &Config, house: &House, listen: SocketAddr, is_token_new: boo
     let data_dir = format!("--data-dir {}", dir.path().display());
     for (number, (_, command)) in commands.into_iter().enumerate() {
         let label = if number == 0 { "try it:   " } else { "          " };
-        lines.push(format!("{label}provision-engine {command} {data_dir}"));
+        lines.push(format!("{label}{name} {command} {data_dir}"));
     }
-    lines.push(format!("stop it:  Ctrl-C, or provision-engine stop {data_dir}"));
+    lines.push(format!("stop it:  Ctrl-C, or {name} stop {data_dir}"));
     note(lines.join("\n"));
 }

@@ -21,11 +21,11 @@ const TABLE: &str = include_str!("../../../products/demo/src/workflows/hello/mod
 /// The weight in the guide's line.
 const WEIGHT: u16 = 15;
 
-/// The texts of all Rust blocks of the guide, in order.
-fn blocks() -> Vec<String> {
+/// The texts of all Rust blocks of a guide, in order.
+fn blocks(guide: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut is_open = false;
-    for line in GUIDE.lines() {
+    for line in guide.lines() {
         match (is_open, line) {
             (false, "```rust") => blocks.push(String::new()),
             (true, "```") => {}
@@ -50,7 +50,7 @@ fn without_the_example(text: &str) -> String {
 
 #[test]
 fn the_guide_shows_the_file_the_mod_line_and_the_table_line() {
-    let blocks = blocks();
+    let blocks = blocks(GUIDE);
     assert_eq!(blocks.len(), 3, "the step, the mod lines, the table");
     assert_eq!(
         blocks[0], STEP,
@@ -66,6 +66,24 @@ fn the_guide_shows_the_file_the_mod_line_and_the_table_line() {
         assert!(
             without_the_example(TABLE).contains(&rest),
             "src/workflows/hello/mod.rs has no longer\n{rest}"
+        );
+    }
+}
+
+#[test]
+fn the_guide_to_products_shows_what_the_example_has() {
+    let files = [
+        include_str!("../../../../examples/own-product/src/main.rs"),
+        include_str!("../../../../examples/own-product/src/lib.rs"),
+        include_str!("../../../../examples/own-product/src/order.rs"),
+        include_str!("../../../../examples/own-product/tests/it.rs"),
+    ];
+    let blocks = blocks(include_str!("../../../../docs/guide/own-product.md"));
+    assert!(blocks.len() > 10, "the guide shows the code");
+    for block in blocks {
+        assert!(
+            files.iter().any(|file| file.contains(&block)),
+            "no file of examples/own-product has\n{block}"
         );
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
 use axum::http::header::LOCATION;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use engine::{Command, OperationId};
+use engine::{Command, OperationId, Workflow};
 use tracing::warn;
 
 use crate::app_state::{AppState, Shared};
@@ -54,7 +55,44 @@ pub(crate) async fn submit(
         idempotency_key: idempotency_key(&headers)?,
         queue: asked.queue,
     };
-    let mut accepted = newly_accepted(&app, &command);
+    begin(&app, command).await
+}
+
+/// What an endpoint that begins an operation needs besides its body: who asks, and under which idempotency key.
+pub struct Submitter {
+    app: Shared,
+    caller: Principal,
+    idempotency_key: Option<String>,
+}
+
+impl FromRequestParts<Shared> for Submitter {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> Result<Submitter, Failure> {
+        let caller = parts.extensions.get::<Principal>().cloned().ok_or_else(Failure::internal)?;
+        Ok(Submitter { app: Shared::clone(app), caller, idempotency_key: idempotency_key(&parts.headers)? })
+    }
+}
+
+impl Submitter {
+    /// Begins an operation on a resource and answers like `POST /operations`.
+    pub async fn submit<W: Workflow>(self, resource: &str, params: &W::Params) -> Result<Response, Failure> {
+        let Submitter { app, caller, idempotency_key } = self;
+        let command = Command {
+            workflow: W::KIND.to_owned(),
+            tenant: wire::Submit::default_tenant(),
+            resource: Some(resource.to_owned()),
+            params: serde_json::to_value(params).map_err(|_| Failure::internal())?,
+            by: caller.name,
+            idempotency_key,
+            queue: false,
+        };
+        begin(&app, command).await.map(IntoResponse::into_response)
+    }
+}
+
+async fn begin(app: &AppState, command: Command) -> Result<impl IntoResponse + use<>, Failure> {
+    let mut accepted = newly_accepted(app, &command);
     let engine::Accepted { id, repeated } = app.engine.submit_json(command).await.map_err(error::submit)?;
     match app.engine.inspect(id).await {
         Ok(Some(inspection)) => accepted = inspection.shown.summary.into(),

@@ -43,7 +43,7 @@ pub(super) async fn run(global: &Global, args: &WatchArgs, client: &PlatformClie
 
 /// Prints every event until the operation is finished, and says how it ended. A lost connection is opened
 /// again after the last event that came, so that none is missed and none is shown twice.
-pub(super) async fn follow(
+pub async fn follow(
     format: Format,
     client: &PlatformClient,
     id: Uuid,
