@@ -67,7 +67,7 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
 /// Name and title of a step, in one line of its `impl`.
 #[macro_export]
 macro_rules! named {
-    ($name:literal, $title:literal) => {
+    ($name:expr, $title:expr) => {
         fn name(&self) -> &'static str {
             $name
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::world::Drivers;
 use ::demo::workflows::hello::{self, Hello};
 use async_trait::async_trait;
-use engine::{Body, Effect, Operation, Outcome, Phase, Plan, Step, done, wait};
+use engine::{Body, Effect, Operation, Outcome, Phase, Plan, Step, done, named, wait};
 use serde_json::json;
 use testing::trial::{self, Trial};
 
@@ -108,13 +108,7 @@ struct Again(Arc<AtomicU32>);
 
 #[async_trait]
 impl Step<Hello> for Again {
-    fn name(&self) -> &'static str {
-        "again"
-    }
-
-    fn title(&self) -> &'static str {
-        "Going through all steps again"
-    }
+    named!("again", "Going through all steps again");
 
     fn effect(&self) -> Effect {
         Effect::Pure

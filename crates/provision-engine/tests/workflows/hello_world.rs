@@ -29,13 +29,7 @@ impl HelloWorld {
 
 #[async_trait]
 impl Step<Hello> for HelloWorld {
-    fn name(&self) -> &'static str {
-        "hello_world"
-    }
-
-    fn title(&self) -> &'static str {
-        "Greeting the world"
-    }
+    named!("hello_world", "Greeting the world");
 
     fn driver(&self) -> Option<&'static str> {
         Some("greeter")

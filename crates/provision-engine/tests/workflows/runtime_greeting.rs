@@ -25,13 +25,7 @@ struct Greet(Arc<dyn Greeter>);
 
 #[async_trait]
 impl Step<Provision> for Greet {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Greeting the new runtime"
-    }
+    named!(NAME, "Greeting the new runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some("greeter")
@@ -58,13 +52,7 @@ struct Forget(Arc<dyn Greeter>);
 
 #[async_trait]
 impl Step<Deprovision> for Forget {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Taking back the greeting"
-    }
+    named!(NAME, "Taking back the greeting");
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
         self.0.forget(&op.token(NAME)).await?;

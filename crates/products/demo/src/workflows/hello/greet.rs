@@ -29,13 +29,7 @@ impl Greet {
 
 #[async_trait]
 impl Step<Hello> for Greet {
-    fn name(&self) -> &'static str {
-        "greet"
-    }
-
-    fn title(&self) -> &'static str {
-        "Asking the greeter"
-    }
+    named!("greet", "Asking the greeter");
 
     fn driver(&self) -> Option<&'static str> {
         Some("greeter")

@@ -18,13 +18,7 @@ impl Fact for RestsUntil {
 
 #[async_trait]
 impl Step<Hello> for Rest {
-    fn name(&self) -> &'static str {
-        "rest"
-    }
-
-    fn title(&self) -> &'static str {
-        "Waiting as long as was asked"
-    }
+    named!("rest", "Waiting as long as was asked");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -16,13 +16,7 @@ impl Fact for Signature {
 
 #[async_trait]
 impl Step<Hello> for SignLetter {
-    fn name(&self) -> &'static str {
-        "sign_letter"
-    }
-
-    fn title(&self) -> &'static str {
-        "Signing the letter"
-    }
+    named!("sign_letter", "Signing the letter");
 
     fn effect(&self) -> Effect {
         Effect::Pure

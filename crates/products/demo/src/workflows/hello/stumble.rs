@@ -8,13 +8,7 @@ pub(crate) struct Stumble;
 
 #[async_trait]
 impl Step<Hello> for Stumble {
-    fn name(&self) -> &'static str {
-        "stumble"
-    }
-
-    fn title(&self) -> &'static str {
-        "Failing on purpose"
-    }
+    named!("stumble", "Failing on purpose");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -9,13 +9,7 @@ pub(crate) struct WriteLetter;
 
 #[async_trait]
 impl Step<Hello> for WriteLetter {
-    fn name(&self) -> &'static str {
-        "write_letter"
-    }
-
-    fn title(&self) -> &'static str {
-        "Writing the letter"
-    }
+    named!("write_letter", "Writing the letter");
 
     fn effect(&self) -> Effect {
         Effect::Pure

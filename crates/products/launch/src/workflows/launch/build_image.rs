@@ -200,13 +200,7 @@ fn compose_of(op: &Operation<Launch>) -> Result<Uuid, Halt> {
 
 #[async_trait]
 impl Step<Launch> for BuildImage {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Building the image"
-    }
+    named!(NAME, "Building the image");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -75,13 +75,7 @@ impl CheckAccount {
 
 #[async_trait]
 impl Step<Launch> for CheckAccount {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Checking the account and the image"
-    }
+    named!(NAME, "Checking the account and the image");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -22,13 +22,7 @@ impl CheckPermissions {
 
 #[async_trait]
 impl Step<Launch> for CheckPermissions {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Asking whether the account lets us"
-    }
+    named!(NAME, "Asking whether the account lets us");
 
     fn effect(&self) -> Effect {
         Effect::Pure

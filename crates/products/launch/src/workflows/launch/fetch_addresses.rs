@@ -120,13 +120,7 @@ fn said(tracked: &Tracked) -> String {
 
 #[async_trait]
 impl Step<Launch> for FetchAddresses {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Fetching the addresses"
-    }
+    named!(NAME, "Fetching the addresses");
 
     fn effect(&self) -> Effect {
         Effect::Pure

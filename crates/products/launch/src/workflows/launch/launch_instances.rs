@@ -208,13 +208,7 @@ pub(crate) fn track(op: &mut Operation<Launch>, seen: Vec<Instance>) {
 
 #[async_trait]
 impl Step<Launch> for LaunchInstances {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Launching the instances"
-    }
+    named!(NAME, "Launching the instances");
 
     fn driver(&self) -> Option<&'static str> {
         Some("cloud")

@@ -9,13 +9,7 @@ pub(crate) struct RegisterInInventory;
 
 #[async_trait]
 impl Step<Launch> for RegisterInInventory {
-    fn name(&self) -> &'static str {
-        "register_in_inventory"
-    }
-
-    fn title(&self) -> &'static str {
-        "Showing the instances in the inventory"
-    }
+    named!("register_in_inventory", "Showing the instances in the inventory");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -112,13 +112,7 @@ fn described(said: &str, mark: &str) -> String {
 
 #[async_trait]
 impl Step<Launch> for SubmitBuild {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Asking for the image"
-    }
+    named!(NAME, "Asking for the image");
 
     fn driver(&self) -> Option<&'static str> {
         Some("image_builder")

@@ -10,13 +10,7 @@ pub(crate) struct TestStep;
 
 #[async_trait]
 impl Step<Launch> for TestStep {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Doing nothing"
-    }
+    named!(NAME, "Doing nothing");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -126,13 +126,7 @@ fn key_of(op: &mut Operation<Launch>) -> Result<Option<(KeyChoice, PublicKey)>, 
 
 #[async_trait]
 impl Step<Launch> for UploadPublicKey {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Uploading the public key"
-    }
+    named!(NAME, "Uploading the public key");
 
     fn driver(&self) -> Option<&'static str> {
         Some("cloud")

@@ -42,13 +42,7 @@ impl Validate {
 
 #[async_trait]
 impl Step<Launch> for Validate {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Checking what was asked for"
-    }
+    named!(NAME, "Checking what was asked for");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -49,13 +49,7 @@ pub(crate) async fn collect(op: &mut Operation<Launch>) -> Result<Option<Duratio
 
 #[async_trait]
 impl Step<Launch> for WaitForParameters {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn title(&self) -> &'static str {
-        "Waiting for the launch parameters"
-    }
+    named!(NAME, "Waiting for the launch parameters");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -58,13 +58,7 @@ fn warning(place: &Place, why: &str) -> String {
 
 #[async_trait]
 impl Step<DeletePubkey> for DeleteKeyPairs {
-    fn name(&self) -> &'static str {
-        "delete_key_pairs"
-    }
-
-    fn title(&self) -> &'static str {
-        "Deleting key pairs"
-    }
+    named!("delete_key_pairs", "Deleting key pairs");
 
     fn driver(&self) -> Option<&'static str> {
         Some("cloud")

@@ -57,13 +57,7 @@ fn missing(found: &Permissions) -> Option<String> {
 
 #[async_trait]
 impl Step<CheckSource> for LookAtSource {
-    fn name(&self) -> &'static str {
-        "look_at_source"
-    }
-
-    fn title(&self) -> &'static str {
-        "Looking at the source"
-    }
+    named!("look_at_source", "Looking at the source");
 
     fn effect(&self) -> Effect {
         Effect::Pure

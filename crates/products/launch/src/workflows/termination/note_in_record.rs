@@ -45,13 +45,7 @@ impl NoteInRecord {
 
 #[async_trait]
 impl Step<Terminate> for NoteInRecord {
-    fn name(&self) -> &'static str {
-        "note_in_record"
-    }
-
-    fn title(&self) -> &'static str {
-        "Noting it in the record of the launch"
-    }
+    named!("note_in_record", "Noting it in the record of the launch");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -36,13 +36,7 @@ impl TerminateInstance {
 
 #[async_trait]
 impl Step<Terminate> for TerminateInstance {
-    fn name(&self) -> &'static str {
-        "terminate_instance"
-    }
-
-    fn title(&self) -> &'static str {
-        "Terminating the instance"
-    }
+    named!("terminate_instance", "Terminating the instance");
 
     fn driver(&self) -> Option<&'static str> {
         Some("cloud")

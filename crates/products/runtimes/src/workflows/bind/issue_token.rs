@@ -15,13 +15,7 @@ pub(crate) struct IssueToken {
 
 #[async_trait]
 impl Step<Bind> for IssueToken {
-    fn name(&self) -> &'static str {
-        "issue_token"
-    }
-
-    fn title(&self) -> &'static str {
-        "Issuing a token"
-    }
+    named!("issue_token", "Issuing a token");
 
     fn driver(&self) -> Option<&'static str> {
         Some("kubernetes")

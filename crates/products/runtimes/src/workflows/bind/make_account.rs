@@ -13,13 +13,7 @@ pub(crate) struct MakeAccount {
 
 #[async_trait]
 impl Step<Bind> for MakeAccount {
-    fn name(&self) -> &'static str {
-        "make_account"
-    }
-
-    fn title(&self) -> &'static str {
-        "Making a service account in the cluster"
-    }
+    named!("make_account", "Making a service account in the cluster");
 
     fn driver(&self) -> Option<&'static str> {
         Some("kubernetes")

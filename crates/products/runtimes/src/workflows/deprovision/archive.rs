@@ -8,13 +8,7 @@ pub(crate) struct Archive;
 
 #[async_trait]
 impl Step<Deprovision> for Archive {
-    fn name(&self) -> &'static str {
-        "archive"
-    }
-
-    fn title(&self) -> &'static str {
-        "Closing the record"
-    }
+    named!("archive", "Closing the record");
 
     fn effect(&self) -> Effect {
         Effect::Pure

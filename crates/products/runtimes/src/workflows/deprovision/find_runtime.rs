@@ -44,13 +44,7 @@ impl FindRuntime {
 
 #[async_trait]
 impl Step<Deprovision> for FindRuntime {
-    fn name(&self) -> &'static str {
-        "find_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Finding the runtime"
-    }
+    named!("find_runtime", "Finding the runtime");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -11,13 +11,7 @@ pub(crate) struct ReleaseCredentials {
 
 #[async_trait]
 impl Step<Deprovision> for ReleaseCredentials {
-    fn name(&self) -> &'static str {
-        "release_credentials"
-    }
-
-    fn title(&self) -> &'static str {
-        "Giving back the account of the cloud"
-    }
+    named!("release_credentials", "Giving back the account of the cloud");
 
     async fn run(&self, op: &mut Operation<Deprovision>) -> Outcome {
         // The record stops to name the account first: whoever leaves last finds no other cluster in it.

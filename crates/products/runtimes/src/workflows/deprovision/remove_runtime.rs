@@ -53,13 +53,7 @@ fn busy(status: &RuntimeStatus, has_asked: bool) -> Busy {
 
 #[async_trait]
 impl Step<Deprovision> for RemoveRuntime {
-    fn name(&self) -> &'static str {
-        "remove_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Asking the Provisioner to remove the runtime"
-    }
+    named!("remove_runtime", "Asking the Provisioner to remove the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

@@ -33,13 +33,7 @@ impl Fact for Since {
 
 #[async_trait]
 impl Step<Deprovision> for WaitForRemoval {
-    fn name(&self) -> &'static str {
-        "wait_for_removal"
-    }
-
-    fn title(&self) -> &'static str {
-        "Waiting until the runtime is gone"
-    }
+    named!("wait_for_removal", "Waiting until the runtime is gone");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -15,13 +15,7 @@ const COMPONENT: &str = "logging";
 
 #[async_trait]
 impl Step<Provision> for AuditLogOverrides {
-    fn name(&self) -> &'static str {
-        "audit_log_overrides"
-    }
-
-    fn title(&self) -> &'static str {
-        "Connecting the audit log"
-    }
+    named!("audit_log_overrides", "Connecting the audit log");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -127,13 +127,7 @@ impl CreateRuntime {
 
 #[async_trait]
 impl Step<Provision> for CreateRuntime {
-    fn name(&self) -> &'static str {
-        "create_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Asking the Provisioner for a runtime"
-    }
+    named!("create_runtime", "Asking the Provisioner for a runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

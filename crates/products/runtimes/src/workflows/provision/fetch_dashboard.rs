@@ -24,13 +24,7 @@ impl FetchDashboard {
 
 #[async_trait]
 impl Step<Provision> for FetchDashboard {
-    fn name(&self) -> &'static str {
-        "fetch_dashboard"
-    }
-
-    fn title(&self) -> &'static str {
-        "Fetching the address of the dashboard"
-    }
+    named!("fetch_dashboard", "Fetching the address of the dashboard");
 
     fn effect(&self) -> Effect {
         Effect::Pure

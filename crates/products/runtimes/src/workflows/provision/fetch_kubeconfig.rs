@@ -19,13 +19,7 @@ impl FetchKubeconfig {
 
 #[async_trait]
 impl Step<Provision> for FetchKubeconfig {
-    fn name(&self) -> &'static str {
-        "fetch_kubeconfig"
-    }
-
-    fn title(&self) -> &'static str {
-        "Fetching the kubeconfig"
-    }
+    named!("fetch_kubeconfig", "Fetching the kubeconfig");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -13,13 +13,7 @@ const DAY: Duration = Duration::from_hours(24);
 
 #[async_trait]
 impl Step<Provision> for HandOver {
-    fn name(&self) -> &'static str {
-        "hand_over"
-    }
-
-    fn title(&self) -> &'static str {
-        "Handing over the runtime"
-    }
+    named!("hand_over", "Handing over the runtime");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -24,13 +24,7 @@ const NOT_YOURS: &str =
 
 #[async_trait]
 impl Step<Provision> for ResolveCredentials {
-    fn name(&self) -> &'static str {
-        "resolve_credentials"
-    }
-
-    fn title(&self) -> &'static str {
-        "Finding an account of the cloud"
-    }
+    named!("resolve_credentials", "Finding an account of the cloud");
 
     async fn run(&self, op: &mut Operation<Provision>) -> Outcome {
         let instance = op.input.instance()?;

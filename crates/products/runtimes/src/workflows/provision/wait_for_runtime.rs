@@ -38,13 +38,7 @@ impl WaitForRuntime {
 
 #[async_trait]
 impl Step<Provision> for WaitForRuntime {
-    fn name(&self) -> &'static str {
-        "wait_for_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Waiting for the runtime"
-    }
+    named!("wait_for_runtime", "Waiting for the runtime");
 
     fn effect(&self) -> Effect {
         Effect::Pure

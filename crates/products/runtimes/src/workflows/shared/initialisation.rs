@@ -13,13 +13,7 @@ pub(crate) struct Initialisation {
 
 #[async_trait]
 impl<W: OnInstance> Step<W> for Initialisation {
-    fn name(&self) -> &'static str {
-        "initialisation"
-    }
-
-    fn title(&self) -> &'static str {
-        "Reading the request"
-    }
+    named!("initialisation", "Reading the request");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -22,13 +22,7 @@ struct Access {
 
 #[async_trait]
 impl<W: OnInstance> Step<W> for ServiceManagerOverrides {
-    fn name(&self) -> &'static str {
-        "service_manager_overrides"
-    }
-
-    fn title(&self) -> &'static str {
-        "Choosing the service manager"
-    }
+    named!("service_manager_overrides", "Choosing the service manager");
 
     fn effect(&self) -> Effect {
         Effect::Pure

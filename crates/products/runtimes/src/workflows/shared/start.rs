@@ -10,13 +10,7 @@ pub(crate) struct Start;
 
 #[async_trait]
 impl<W: OnInstance> Step<W> for Start {
-    fn name(&self) -> &'static str {
-        "start"
-    }
-
-    fn title(&self) -> &'static str {
-        "Taking over the instance"
-    }
+    named!("start", "Taking over the instance");
 
     fn effect(&self) -> Effect {
         Effect::Pure

@@ -9,13 +9,7 @@ pub(crate) struct Close;
 
 #[async_trait]
 impl Step<Unbind> for Close {
-    fn name(&self) -> &'static str {
-        "close"
-    }
-
-    fn title(&self) -> &'static str {
-        "Closing the record"
-    }
+    named!("close", "Closing the record");
 
     fn effect(&self) -> Effect {
         Effect::Pure

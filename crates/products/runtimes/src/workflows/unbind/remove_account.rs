@@ -13,13 +13,7 @@ pub(crate) struct RemoveAccount {
 
 #[async_trait]
 impl Step<Unbind> for RemoveAccount {
-    fn name(&self) -> &'static str {
-        "remove_account"
-    }
-
-    fn title(&self) -> &'static str {
-        "Removing the service account from the cluster"
-    }
+    named!("remove_account", "Removing the service account from the cluster");
 
     fn driver(&self) -> Option<&'static str> {
         Some("kubernetes")

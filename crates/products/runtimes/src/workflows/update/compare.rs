@@ -14,13 +14,7 @@ pub(crate) struct Compare {
 
 #[async_trait]
 impl Step<Update> for Compare {
-    fn name(&self) -> &'static str {
-        "compare"
-    }
-
-    fn title(&self) -> &'static str {
-        "Comparing what is wanted with what is there"
-    }
+    named!("compare", "Comparing what is wanted with what is there");
 
     fn effect(&self) -> Effect {
         Effect::Pure

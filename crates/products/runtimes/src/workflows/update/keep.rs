@@ -12,13 +12,7 @@ pub(crate) struct Keep {
 
 #[async_trait]
 impl Step<Update> for Keep {
-    fn name(&self) -> &'static str {
-        "keep"
-    }
-
-    fn title(&self) -> &'static str {
-        "Keeping the new parameters"
-    }
+    named!("keep", "Keeping the new parameters");
 
     fn effect(&self) -> Effect {
         Effect::Pure

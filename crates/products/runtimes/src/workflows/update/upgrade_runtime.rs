@@ -43,13 +43,7 @@ impl UpgradeRuntime {
 
 #[async_trait]
 impl Step<Update> for UpgradeRuntime {
-    fn name(&self) -> &'static str {
-        "upgrade_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Installing other parts of Kyma"
-    }
+    named!("upgrade_runtime", "Installing other parts of Kyma");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

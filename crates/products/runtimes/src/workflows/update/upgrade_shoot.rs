@@ -26,13 +26,7 @@ impl UpgradeShoot {
 
 #[async_trait]
 impl Step<Update> for UpgradeShoot {
-    fn name(&self) -> &'static str {
-        "upgrade_shoot"
-    }
-
-    fn title(&self) -> &'static str {
-        "Changing the cluster"
-    }
+    named!("upgrade_shoot", "Changing the cluster");
 
     fn driver(&self) -> Option<&'static str> {
         Some("provisioner")

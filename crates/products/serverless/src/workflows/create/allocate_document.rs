@@ -50,13 +50,7 @@ const CALL: &str = "allocate_document.called";
 
 #[async_trait]
 impl Step<Create> for AllocateDocument {
-    fn name(&self) -> &'static str {
-        "allocate_document"
-    }
-
-    fn title(&self) -> &'static str {
-        "Making the document of the runtime"
-    }
+    named!("allocate_document", "Making the document of the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -44,13 +44,7 @@ impl EndTwins {
 
 #[async_trait]
 impl Step<Create> for EndTwins {
-    fn name(&self) -> &'static str {
-        "end_twins"
-    }
-
-    fn title(&self) -> &'static str {
-        "Ending services that were made twice"
-    }
+    named!("end_twins", "Ending services that were made twice");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -106,13 +106,7 @@ impl InstantiateService {
 
 #[async_trait]
 impl Step<Create> for InstantiateService {
-    fn name(&self) -> &'static str {
-        "instantiate_service"
-    }
-
-    fn title(&self) -> &'static str {
-        "Making the service of the runtime"
-    }
+    named!("instantiate_service", "Making the service of the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -21,13 +21,7 @@ impl MintLogin {
 
 #[async_trait]
 impl Step<Create> for MintLogin {
-    fn name(&self) -> &'static str {
-        "mint_login"
-    }
-
-    fn title(&self) -> &'static str {
-        "Getting a login for the machines"
-    }
+    named!("mint_login", "Getting a login for the machines");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -25,13 +25,7 @@ impl RecordRuntime {
 
 #[async_trait]
 impl Step<Create> for RecordRuntime {
-    fn name(&self) -> &'static str {
-        "record_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Writing down what the runtime is made of"
-    }
+    named!("record_runtime", "Writing down what the runtime is made of");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -31,13 +31,7 @@ impl WaitForMachines {
 
 #[async_trait]
 impl Step<Create> for WaitForMachines {
-    fn name(&self) -> &'static str {
-        "wait_for_machines"
-    }
-
-    fn title(&self) -> &'static str {
-        "Waiting for the machines"
-    }
+    named!("wait_for_machines", "Waiting for the machines");
 
     fn effect(&self) -> Effect {
         Effect::Pure

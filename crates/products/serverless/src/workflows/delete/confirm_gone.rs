@@ -38,13 +38,7 @@ impl ConfirmGone {
 
 #[async_trait]
 impl Step<Delete> for ConfirmGone {
-    fn name(&self) -> &'static str {
-        "confirm_gone"
-    }
-
-    fn title(&self) -> &'static str {
-        "Making sure that everything is gone"
-    }
+    named!("confirm_gone", "Making sure that everything is gone");
 
     fn effect(&self) -> Effect {
         Effect::Pure

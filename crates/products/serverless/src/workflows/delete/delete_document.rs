@@ -20,13 +20,7 @@ impl DeleteDocument {
 
 #[async_trait]
 impl Step<Delete> for DeleteDocument {
-    fn name(&self) -> &'static str {
-        "delete_document"
-    }
-
-    fn title(&self) -> &'static str {
-        "Deleting the document of the runtime"
-    }
+    named!("delete_document", "Deleting the document of the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -23,13 +23,7 @@ impl MarkDocument {
 
 #[async_trait]
 impl Step<Delete> for MarkDocument {
-    fn name(&self) -> &'static str {
-        "mark_document"
-    }
-
-    fn title(&self) -> &'static str {
-        "Marking the document of the runtime"
-    }
+    named!("mark_document", "Marking the document of the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -23,13 +23,7 @@ const WATCHED: &str = "terminate_machines.watched";
 
 #[async_trait]
 impl Step<Delete> for TerminateMachines {
-    fn name(&self) -> &'static str {
-        "terminate_machines"
-    }
-
-    fn title(&self) -> &'static str {
-        "Terminating machines that are left"
-    }
+    named!("terminate_machines", "Terminating machines that are left");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -58,13 +58,7 @@ impl UndeployService {
 
 #[async_trait]
 impl Step<Delete> for UndeployService {
-    fn name(&self) -> &'static str {
-        "undeploy_service"
-    }
-
-    fn title(&self) -> &'static str {
-        "Removing the service"
-    }
+    named!("undeploy_service", "Removing the service");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

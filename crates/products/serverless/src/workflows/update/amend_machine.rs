@@ -33,13 +33,7 @@ impl AmendMachine {
 
 #[async_trait]
 impl Step<Update> for AmendMachine {
-    fn name(&self) -> &'static str {
-        "amend_machine"
-    }
-
-    fn title(&self) -> &'static str {
-        "Telling the machines where they should be"
-    }
+    named!("amend_machine", "Telling the machines where they should be");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

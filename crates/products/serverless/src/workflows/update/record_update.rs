@@ -35,13 +35,7 @@ fn with(body: &str) -> Template {
 
 #[async_trait]
 impl Step<Update> for RecordUpdate {
-    fn name(&self) -> &'static str {
-        "record_update"
-    }
-
-    fn title(&self) -> &'static str {
-        "Writing down the new runtime"
-    }
+    named!("record_update", "Writing down the new runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -45,13 +45,7 @@ pub(crate) fn on_an_error_state(role: Role) -> String {
 
 #[async_trait]
 impl Step<Update> for RecoverMachine {
-    fn name(&self) -> &'static str {
-        "recover_machine"
-    }
-
-    fn title(&self) -> &'static str {
-        "Recovering a machine in an error state"
-    }
+    named!("recover_machine", "Recovering a machine in an error state");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -26,13 +26,7 @@ impl Rename {
 
 #[async_trait]
 impl Step<Update> for Rename {
-    fn name(&self) -> &'static str {
-        "rename"
-    }
-
-    fn title(&self) -> &'static str {
-        "Renaming the runtime"
-    }
+    named!("rename", "Renaming the runtime");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

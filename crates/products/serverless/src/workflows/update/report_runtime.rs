@@ -21,13 +21,7 @@ impl ReportRuntime {
 
 #[async_trait]
 impl Step<Update> for ReportRuntime {
-    fn name(&self) -> &'static str {
-        "report_runtime"
-    }
-
-    fn title(&self) -> &'static str {
-        "Looking at the runtime"
-    }
+    named!("report_runtime", "Looking at the runtime");
 
     fn effect(&self) -> Effect {
         Effect::Pure

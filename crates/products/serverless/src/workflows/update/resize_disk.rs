@@ -61,13 +61,7 @@ impl ResizeDisk {
 
 #[async_trait]
 impl Step<Update> for ResizeDisk {
-    fn name(&self) -> &'static str {
-        "resize_disk"
-    }
-
-    fn title(&self) -> &'static str {
-        "Making the disks larger"
-    }
+    named!("resize_disk", "Making the disks larger");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)

@@ -137,13 +137,7 @@ pub(crate) fn settled(
 
 #[async_trait]
 impl Step<Update> for ResizeMachine {
-    fn name(&self) -> &'static str {
-        "resize_machine"
-    }
-
-    fn title(&self) -> &'static str {
-        "Changing the capacity of the machines"
-    }
+    named!("resize_machine", "Changing the capacity of the machines");
 
     fn driver(&self) -> Option<&'static str> {
         Some(OPENNEBULA)
