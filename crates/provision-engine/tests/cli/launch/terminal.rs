@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use super::{AMI, KEY, Stage};
 
 /// Runs the program on a terminal of its own, and types these lines.
@@ -63,6 +65,9 @@ fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
     assert!(code == Some(1) && seen.contains("nothing was launched"), "{seen}");
     assert!(seen.contains("image     rhel-9 for x86_64, built first"), "{seen}");
     assert_eq!(stage.standing("image_builder/compose"), 0);
+    // Long enough to be seen also while the machine is busy.
+    let pace = json!({"pending_ms": 50, "building_ms": 3000, "uploading_ms": 50, "registering_ms": 50});
+    stage.turn("image-builder/pace", &pace);
     let (code, seen) = typed(&stage, &[&given[..], &["--yes"]].concat(), &answers);
     assert!(code == Some(0) && seen.contains("Building the image ["), "{seen}");
     assert!(seen.contains("\x1b[K") && seen.contains("ssh ec2-user@"), "{seen}");
