@@ -22,7 +22,7 @@ impl Permission {
         parts.next().is_none().then_some(Permission { application, resource, verb })
     }
 
-    /// Whether this alone lets somebody do it. Rights of other applications are rights there only.
+    /// Whether this alone allows it. A permission of another application allows nothing here.
     pub fn allows(&self, resource: &str, verb: &str) -> bool {
         let covers = |mine: &str, asked: &str| mine == ANY || mine == asked;
         self.application == APPLICATION && covers(&self.resource, resource) && covers(&self.verb, verb)

@@ -31,16 +31,16 @@ pub use small_file::{read, secret};
 pub use upkeep::Systems;
 pub use upkeep::since;
 
-/// A whole engine with its doors, not yet started.
+/// An engine with its products, not yet started.
 pub struct House {
     pub engine: Engine,
     pub access: Arc<dyn AccessStore>,
     pub people: Arc<dyn PeopleStore>,
     pub ring: SharedRing,
     pub keys: Keys,
-    /// The far sides that live in this process.
+    /// The sandbox that runs in this process.
     pub sandbox: Option<Sandbox>,
-    /// Where the far sides are that have no address of their own, for people.
+    /// The address of the sandbox, which stands in for external systems without an address.
     pub sandbox_url: Option<String>,
     pub products: Vec<Arc<dyn Product>>,
     /// How people sign in at an identity provider, where there is one.
@@ -101,7 +101,7 @@ impl House {
         Ok(())
     }
 
-    /// The doors in front of the engine. When `closing` is cancelled, event streams end.
+    /// The HTTP APIs. When `closing` is cancelled, event streams end.
     pub fn doors(
         &self,
         config: &Config,
@@ -130,10 +130,10 @@ impl House {
         Ok(server::open(server))
     }
 
-    /// The pages for people, beside the doors. `None` where nobody wants them.
+    /// The console. `None` where `console.enabled` is false.
     pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
         let given = &config.console;
-        // Whoever gave a network that is none was told when the launch API was put together.
+        // The launch API refuses to start with a network that cannot be read; without that API no proxy is trusted.
         let proxies = Networks::parse(config.identity.trusted_proxies.iter().map(String::as_str));
         let settings = ConsoleSettings {
             public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
@@ -180,7 +180,7 @@ fn settings(config: &Config) -> Settings {
     }
 }
 
-/// Where the far sides are that have no address of their own: a sandbox somewhere, or one in this process.
+/// The sandbox of `sandbox.url`, or one in this process.
 async fn far_side(config: &Config) -> Result<(Option<String>, Option<Sandbox>)> {
     if !uses_sandbox(config) {
         return Ok((None, None));

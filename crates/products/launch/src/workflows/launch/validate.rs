@@ -1,4 +1,4 @@
-//! Checks again what the desk checked when the launch came in: what is configured may have changed since.
+//! Checks the request again, because the configuration may have changed since it was accepted.
 
 use engine::Timestamp;
 use engine::prelude::*;
