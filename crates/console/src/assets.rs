@@ -43,6 +43,7 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/script/drop.js"),
     include_str!("../assets/script/draft.js"),
     include_str!("../assets/script/follow.js"),
+    include_str!("../assets/script/passing.js"),
     include_str!("../assets/script/live.js"),
 );
 

@@ -17,29 +17,41 @@ const CHARS_MAX: usize = 400;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flash {
     pub(crate) is_good: bool,
+    /// It holds only until the page shows an end.
+    pub(crate) is_passing: bool,
     pub(crate) text: String,
 }
 
 impl Flash {
     /// Says that it worked.
     pub fn good(text: impl Into<String>) -> Flash {
-        Flash { is_good: true, text: text.into() }
+        Flash { is_good: true, is_passing: false, text: text.into() }
     }
 
     /// Says that it did not work.
     pub fn bad(text: impl Into<String>) -> Flash {
-        Flash { is_good: false, text: text.into() }
+        Flash { is_good: false, is_passing: false, text: text.into() }
+    }
+
+    /// Something runs now: the message goes away when the page shows its end.
+    #[must_use]
+    pub fn while_running(self) -> Flash {
+        Flash { is_passing: true, ..self }
     }
 
     pub(crate) fn read(headers: &HeaderMap) -> Option<Flash> {
         let bytes = URL_SAFE_NO_PAD.decode(cookie::read(headers, cookie::FLASH)?).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         let (kind, text) = text.split_at_checked(1)?;
-        Some(Flash { is_good: kind == "+", text: text.to_owned() })
+        Some(Flash { is_good: kind != "-", is_passing: kind == "~", text: text.to_owned() })
     }
 
     fn cookie(&self) -> HeaderValue {
-        let sign = if self.is_good { '+' } else { '-' };
+        let sign = match (self.is_good, self.is_passing) {
+            (true, true) => '~',
+            (true, false) => '+',
+            (false, _) => '-',
+        };
         let text: String = self.text.chars().take(CHARS_MAX).collect();
         cookie::write(cookie::FLASH, &URL_SAFE_NO_PAD.encode(format!("{sign}{text}")), Some(LIVES), false)
     }

@@ -67,7 +67,7 @@ impl Trouble {
         let usual = status.canonical_reason().unwrap_or("It did not work");
         let error = error.unwrap_or_else(|| Error::of_status(status, ""));
         let (code, title) = (error.code.to_string(), error.title.to_string());
-        let given = |text: String| Some(text).filter(|text| !text.is_empty());
+        let given = |text: String| Some(text).filter(|text| !text.trim().is_empty());
         let (title, detail, hint) = match format {
             ErrorFormat::Problem => (given(title), error.detail.clone(), None),
             ErrorFormat::Osb => (None, given(error.detail.clone()).unwrap_or(code), None),

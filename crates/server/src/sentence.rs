@@ -18,8 +18,8 @@ pub fn describe(event: &Event) -> String {
 
 fn sentence(body: &Body) -> String {
     match body {
-        Body::Created { by, started: Some(step), .. } => format!("{by} asked for it, and {step} starts"),
-        Body::Created { by, started: None, .. } => format!("{by} asked for it"),
+        Body::Created { by, started: Some(step), .. } => format!("{by} created it; the first step is {step}"),
+        Body::Created { by, started: None, .. } => format!("{by} created it"),
         Body::Adopted { node } => format!("node {node} took over"),
         Body::Stepped { changes, started } => stepped(changes, started.as_deref()),
         Body::Waited { step, reason, key: Some(key), until, .. } => {
@@ -121,7 +121,7 @@ mod tests {
     fn every_kind_of_event_is_one_sentence() {
         check(
             Body::Created { by: "ci".into(), started: Some("a".into()), made_by: None },
-            "ci asked for it, and a starts",
+            "ci created it; the first step is a",
         );
         let changes = Changes {
             done: vec!["a".into(), "b".into(), "c".into()],

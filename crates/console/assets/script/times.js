@@ -6,7 +6,8 @@
     if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
     if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
     if (ms < DAY) return `${Math.floor(ms / HOUR)} h`;
-    return `${Math.floor(ms / DAY)} d`;
+    const days = Math.floor(ms / DAY);
+    return days === 1 ? '1 day' : `${days} days`;
   }
 
   function tick() {

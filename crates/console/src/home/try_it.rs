@@ -76,7 +76,7 @@ pub(super) async fn start(
     };
     let name = format!("try-{}", hex(&rand::random::<[u8; 3]>()));
     match (offer.start)(&visitor, name).await {
-        Ok(place) => Flash::good("It is started. This page follows it by itself.").at(&place),
+        Ok(place) => Flash::good("Started. This page updates live.").while_running().at(&place),
         Err(trouble) => Flash::bad(trouble.line()).at("/console/try"),
     }
 }

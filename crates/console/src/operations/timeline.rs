@@ -109,15 +109,22 @@ impl Timeline {
         }
     }
 
-    /// The tracks up to this moment. `running` is the step that a node is in, where there is one.
-    pub(super) fn until(&self, now: Timestamp, running: Option<&str>) -> HashMap<String, Track> {
+    /// The tracks up to this moment. `running` is the step that a node is in, as far as it is known; without a node
+    /// no step is at work, whichever comes next.
+    pub(super) fn until(
+        &self,
+        now: Timestamp,
+        running: Option<&str>,
+        has_node: bool,
+    ) -> HashMap<String, Track> {
         let mut all = self.clone();
         if all.ended.is_some() {
             return all.tracks;
         }
         let rested = all.rest.is_some();
         all.wakes(now);
-        let step = running.map(str::to_owned).or_else(|| all.open.clone().filter(|_| !rested));
+        let step =
+            running.map(str::to_owned).or_else(|| all.open.clone().filter(|_| !rested)).filter(|_| has_node);
         if let (Some(step), Some(from)) = (step, all.told.filter(|told| *told < now)) {
             let kind = all.direction();
             all.push(&step, Segment { kind, from, to: now, note: String::new() });
@@ -261,7 +268,7 @@ mod tests {
         let finished =
             Body::Finished { phase: Phase::Succeeded, step: None, cause: None, changes: done(&["c", "d"]) };
         let timeline = timeline(vec![(0, created()), (4, waited("c", 10, done(&["a"]))), (14, finished)]);
-        let tracks = timeline.until(second(99), None);
+        let tracks = timeline.until(second(99), None, true);
         check(&tracks, "a", &[(Kind::Work, 0, 2)]);
         check(&tracks, "c", &[(Kind::Work, 2, 4), (Kind::Wait, 4, 10), (Kind::Work, 10, 12)]);
         check(&tracks, "d", &[(Kind::Work, 12, 14)]);
@@ -271,7 +278,7 @@ mod tests {
     #[test]
     fn what_cannot_be_shared_evenly_leaves_no_gap() {
         let stepped = Body::Stepped { changes: done(&["a", "b", "c"]), started: None };
-        let tracks = timeline(vec![(0, created()), (1, stepped)]).until(second(1), None);
+        let tracks = timeline(vec![(0, created()), (1, stepped)]).until(second(1), None, true);
         assert_eq!(tracks["c"].segments[0].to, second(1));
     }
 
@@ -294,8 +301,11 @@ mod tests {
         };
         let back = Changes { undone: vec!["a".into()], ..Changes::default() };
         let finished = Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: back };
-        let tracks =
-            timeline(vec![(0, created()), (1, retried), (9, turned), (12, finished)]).until(second(99), None);
+        let tracks = timeline(vec![(0, created()), (1, retried), (9, turned), (12, finished)]).until(
+            second(99),
+            None,
+            true,
+        );
         check(
             &tracks,
             "a",
@@ -309,14 +319,15 @@ mod tests {
     #[test]
     fn what_is_under_way_goes_on_until_now_and_what_is_held_is_held() {
         let running = timeline(vec![(0, created())]);
-        check(&running.until(second(7), Some("a")), "a", &[(Kind::Work, 0, 7)]);
+        check(&running.until(second(7), Some("a"), true), "a", &[(Kind::Work, 0, 7)]);
+        assert!(running.until(second(7), None, false).is_empty(), "a queued operation is at no step");
         let waiting = timeline(vec![(0, created()), (1, waited("a", 5, Changes::default()))]);
-        check(&waiting.until(second(3), None), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 3)]);
-        check(&waiting.until(second(9), None), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 5)]);
+        check(&waiting.until(second(3), None, false), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 3)]);
+        check(&waiting.until(second(9), None, false), "a", &[(Kind::Work, 0, 1), (Kind::Wait, 1, 5)]);
         let asked = |verb| Body::Asked { verb, by: "eve".into(), reason: String::new(), at: second(0) };
         let held = timeline(vec![(0, created()), (2, asked(Verb::Pause)), (8, asked(Verb::Resume))]);
         check(
-            &held.until(second(9), Some("a")),
+            &held.until(second(9), Some("a"), true),
             "a",
             &[(Kind::Work, 0, 2), (Kind::Held, 2, 8), (Kind::Work, 8, 9)],
         );
@@ -341,7 +352,7 @@ mod tests {
         ]);
         assert_eq!(timeline.ended, None);
         check(
-            &timeline.until(second(12), Some("a")),
+            &timeline.until(second(12), Some("a"), true),
             "a",
             &[(Kind::Work, 0, 1), (Kind::Wait, 1, 3), (Kind::Work, 3, 4), (Kind::Work, 10, 12)],
         );

@@ -52,11 +52,11 @@ impl Waterfall {
     pub(super) fn new(detail: &OperationDetail, timeline: &Timeline, now: Timestamp) -> Waterfall {
         let running = detail.steps.iter().find(|step| step.state == StepState::Running);
         let has_node = detail.operation.node.is_some();
-        let running = running.filter(|_| has_node).map(|step| step.name.as_str());
+        let running = running.map(|step| step.name.as_str());
         let from = timeline.begun.unwrap_or(now);
         let (begun, end) = rounded(now.since(from));
         let to = timeline.ended.unwrap_or_else(|| from.plus(end));
-        let tracks = timeline.until(from.plus(begun), running);
+        let tracks = timeline.until(from.plus(begun), running, has_node);
         let scale = Scale { from, width: to.since(from).max(Duration::from_millis(1)).as_secs_f64() };
         let rows = detail.steps.iter().map(|step| Row::new(step, &tracks, &scale)).collect();
         Waterfall {
@@ -67,7 +67,7 @@ impl Waterfall {
                 ("seg-work", "at work"),
                 ("seg-wait", "waits"),
                 ("seg-retry", "pause after a failed attempt"),
-                ("seg-undo", "is taken back"),
+                ("seg-undo", "is undone"),
                 ("seg-held", "held for a person"),
             ],
         }
@@ -188,7 +188,7 @@ fn title(drawn: &Drawn) -> String {
         Kind::Work => "worked",
         Kind::Wait => "waited",
         Kind::Retry => "paused",
-        Kind::Undo => "was taken back for",
+        Kind::Undo => "was undone in",
         Kind::Held => "was held for",
     };
     let parts = if drawn.parts > 1 { format!(", {} times", drawn.parts) } else { String::new() };
@@ -198,7 +198,7 @@ fn title(drawn: &Drawn) -> String {
 
 /// The same in words.
 fn told(step: &Step, track: &Track) -> String {
-    let Some(first) = track.segments.first() else { return format!("{}: not begun", step.name) };
+    let Some(first) = track.segments.first() else { return format!("{}: {}", step.name, step.state.word()) };
     let sum = |kind: Kind| {
         let parts = track.segments.iter().filter(|one| one.kind == kind);
         parts.map(|one| one.to.since(one.from)).sum::<Duration>()
@@ -207,7 +207,7 @@ fn told(step: &Step, track: &Track) -> String {
         ("worked", Kind::Work),
         ("waited", Kind::Wait),
         ("paused after failures", Kind::Retry),
-        ("was taken back in", Kind::Undo),
+        ("was undone in", Kind::Undo),
         ("was held", Kind::Held),
     ];
     let parts = named.into_iter().map(|(word, kind)| (word, sum(kind))).filter(|(_, time)| !time.is_zero());

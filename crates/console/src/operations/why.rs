@@ -68,6 +68,11 @@ impl Why {
         !self.is_over() || self.asked.is_some() || !self.why.left_over.is_empty()
     }
 
+    /// What an operator holds does not run out of time.
+    fn has_deadline(&self) -> bool {
+        !matches!(self.detail.operation.phase, Phase::Paused | Phase::Stuck)
+    }
+
     fn is_over(&self) -> bool {
         self.detail.operation.phase.is_final()
     }
@@ -125,9 +130,9 @@ impl Advice {
 fn tone(phase: Phase) -> &'static str {
     match phase {
         Phase::Succeeded => "good",
-        Phase::Failed | Phase::Stuck => "bad",
+        Phase::Failed | Phase::Undone | Phase::Stuck => "bad",
         Phase::Pending | Phase::Waiting | Phase::Paused => "waits",
-        Phase::Running | Phase::Undoing | Phase::Undone | Phase::Cancelled => "",
+        Phase::Running | Phase::Undoing | Phase::Cancelled => "",
     }
 }
 

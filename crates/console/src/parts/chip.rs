@@ -54,7 +54,8 @@ impl From<Phase> for Chip {
             Phase::Stuck => (Tone::Bad, Icon::Hand),
             Phase::Succeeded => (Tone::Good, Icon::Check),
             Phase::Failed => (Tone::Bad, Icon::Cross),
-            Phase::Undone => (Tone::Quiet, Icon::Undo),
+            // It failed, however clean it left the place.
+            Phase::Undone => (Tone::Bad, Icon::Undo),
             Phase::Cancelled => (Tone::Quiet, Icon::Slash),
         };
         Chip::new(tone, icon, phase.as_str())
@@ -75,17 +76,18 @@ impl From<&StepState> for Chip {
 
 impl From<StepState> for Chip {
     fn from(state: StepState) -> Chip {
-        let (tone, icon, word) = match state {
-            StepState::Done => (Tone::Good, Icon::Check, "done"),
-            StepState::Skipped => (Tone::Quiet, Icon::Slash, "skipped"),
-            StepState::Running => (Tone::Busy, Icon::Play, "running"),
-            StepState::Waiting => (Tone::Waits, Icon::Hourglass, "waiting"),
-            StepState::Retrying => (Tone::Waits, Icon::Alert, "retrying"),
-            StepState::Failed => (Tone::Bad, Icon::Cross, "failed"),
-            StepState::Undone => (Tone::Quiet, Icon::Undo, "undone"),
-            StepState::Pending => (Tone::Quiet, Icon::Clock, "to do"),
+        let (tone, icon) = match state {
+            StepState::Done => (Tone::Good, Icon::Check),
+            StepState::Skipped | StepState::NotRun => (Tone::Quiet, Icon::Slash),
+            StepState::Running => (Tone::Busy, Icon::Play),
+            StepState::Waiting => (Tone::Waits, Icon::Hourglass),
+            StepState::Retrying => (Tone::Waits, Icon::Alert),
+            StepState::Failed => (Tone::Bad, Icon::Cross),
+            StepState::UndoFailed => (Tone::Bad, Icon::Hand),
+            StepState::Undone => (Tone::Quiet, Icon::Undo),
+            StepState::Pending => (Tone::Quiet, Icon::Clock),
         };
-        Chip::new(tone, icon, word)
+        Chip::new(tone, icon, state.word())
     }
 }
 

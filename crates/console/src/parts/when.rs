@@ -49,14 +49,19 @@ impl HtmlSafe for When {}
 /// A span of time in the two largest units that it has.
 pub fn span(time: Duration) -> String {
     let (seconds, millis) = (time.as_secs(), time.as_millis());
+    let two = |large: u64, unit: &str, small: u64, smaller: &str| match small {
+        0 => format!("{large} {unit}"),
+        _ => format!("{large} {unit} {small} {smaller}"),
+    };
     match seconds {
         0 if millis == 0 => "0 s".to_owned(),
         0 => format!("{millis} ms"),
         1..10 => format!("{:.1} s", time.as_secs_f64()),
         10..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        _ => format!("{} d {} h", seconds / 86_400, seconds % 86_400 / 3600),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        3600..86_400 => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+        86_400..172_800 => two(1, "day", seconds % 86_400 / 3600, "h"),
+        _ => two(seconds / 86_400, "days", seconds % 86_400 / 3600, "h"),
     }
 }
 
@@ -66,9 +71,17 @@ mod tests {
 
     #[test]
     fn a_span_is_short() {
-        for (millis, text) in
-            [(0, "0 s"), (12, "12 ms"), (1500, "1.5 s"), (61_000, "1 min 1 s"), (90_000_000, "1 d 1 h")]
-        {
+        for (millis, text) in [
+            (0, "0 s"),
+            (12, "12 ms"),
+            (1500, "1.5 s"),
+            (61_000, "1 min 1 s"),
+            (600_000, "10 min"),
+            (7_200_000, "2 h"),
+            (86_400_000, "1 day"),
+            (90_000_000, "1 day 1 h"),
+            (172_800_000, "2 days"),
+        ] {
             assert_eq!(span(Duration::from_millis(millis)), text);
         }
     }

@@ -24,7 +24,7 @@ pub(super) async fn start(visitor: Visitor, Path(name): Path<String>, fields: Fi
         Ok(params) => match submit(&visitor, &name, &form, params).await {
             Ok(operation) => {
                 let place = format!("/console/operations/{}", operation.id);
-                return Flash::good("It is started. This page follows it by itself.").at(&place);
+                return Flash::good("Started. This page updates live.").while_running().at(&place);
             }
             // Who may not start anything has no form that could say it.
             Err(trouble) if trouble.status == StatusCode::FORBIDDEN => return trouble.page(&visitor),

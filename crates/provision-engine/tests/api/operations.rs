@@ -266,7 +266,7 @@ async fn a_journal_is_read_in_pages_and_every_entry_is_a_sentence() {
     let path = format!("/operations/{id}/journal");
     let whole: JournalPage = serde_json::from_value(world.get(&path).await.json).unwrap();
     assert!(whole.next.is_none());
-    assert_eq!(whole.items[0].text, "ada asked for it");
+    assert_eq!(whole.items[0].text, "ada created it");
     assert_eq!(whole.items[0].kind, "created");
     assert!(whole.items[0].data.get("kind").is_none());
     let last = whole.items.last().unwrap();

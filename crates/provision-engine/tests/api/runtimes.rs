@@ -192,7 +192,7 @@ async fn a_runtime_is_found_by_both_its_ids_with_everything_about_it_and_no_secr
     let events = events["items"].as_array().unwrap();
     assert_eq!((&events[0]["level"], &events[0]["workflow"]), (&json!("error"), &json!(UPDATE)));
     assert!(events[0]["text"].as_str().unwrap().contains("the quota is used up"), "{events:?}");
-    assert_eq!(events.last().unwrap()["text"], "platform asked for it, and act starts");
+    assert_eq!(events.last().unwrap()["text"], "platform created it; the first step is act");
     let two = place.world.get("/runtimes/a/events?limit=2").await.json;
     assert_eq!(two["items"].as_array().unwrap()[..], events[..2]);
     for path in ["/runtimes/b", "/runtimes/b/operations", "/runtimes/b/events"] {

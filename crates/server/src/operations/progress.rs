@@ -134,6 +134,9 @@ impl View<'_> {
 
     fn state(&self, name: &str, conditional: bool, is_current: bool) -> (StepState, Option<String>) {
         let memory = self.memory;
+        if let Some(cause) = self.undo_failed(name) {
+            return (StepState::UndoFailed, Some(cause));
+        }
         if let Some(cause) = self.failed(name) {
             return (StepState::Failed, Some(cause));
         }
@@ -161,8 +164,14 @@ impl View<'_> {
                 (StepState::Skipped, Some("it did not apply to this operation".into()))
             }
             Phase::Succeeded => (StepState::Skipped, Some("the plan did not have it at that time".into())),
+            phase if phase.is_final() || memory.goes_back() => (StepState::NotRun, None),
             _ => (StepState::Pending, None),
         }
+    }
+
+    fn undo_failed(&self, name: &str) -> Option<String> {
+        let stuck = self.memory.stuck.as_ref().filter(|stuck| stuck.step == name);
+        stuck.filter(|_| self.memory.goes_back()).map(|stuck| stuck.cause.to_string())
     }
 
     /// Why this step failed, if it did. What was taken back afterwards still failed.

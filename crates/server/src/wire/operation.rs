@@ -292,7 +292,35 @@ pub enum StepState {
     Retrying,
     Failed,
     Undone,
+    /// Its undo failed, and an operator must decide.
+    UndoFailed,
+    /// Its turn may still come.
     Pending,
+    /// Its turn never came, and it will not: the operation ended or goes back.
+    NotRun,
+}
+
+impl StepState {
+    /// The word for people: the command line and every page use this one.
+    pub fn word(self) -> &'static str {
+        match self {
+            StepState::Done => "done",
+            StepState::Skipped => "skipped",
+            StepState::Running => "running",
+            StepState::Waiting => "waiting",
+            StepState::Retrying => "retrying",
+            StepState::Failed => "failed",
+            StepState::Undone => "undone",
+            StepState::UndoFailed => "undo failed",
+            StepState::Pending => "pending",
+            StepState::NotRun => "not run",
+        }
+    }
+
+    /// The operation went on behind it.
+    pub fn is_passed(self) -> bool {
+        matches!(self, StepState::Done | StepState::Skipped)
+    }
 }
 
 /// One step of an operation.

@@ -88,20 +88,16 @@ fn facts(detail: &OperationDetail, is_wide: bool, now: Timestamp) -> Table {
 fn steps(detail: &OperationDetail) -> Table {
     let mut table = Table::new(["WEIGHT", "STEP", "STATE", "ATTEMPT", "TITLE", "CAUSE"]);
     for step in &detail.steps {
-        let (word, mood) = match step.state {
-            StepState::Done => ("done", Mood::Good),
-            StepState::Skipped => ("skipped", Mood::Plain),
-            StepState::Running => ("running", Mood::Busy),
-            StepState::Waiting => ("waiting", Mood::Busy),
-            StepState::Retrying => ("retrying", Mood::Busy),
-            StepState::Failed => ("failed", Mood::Bad),
-            StepState::Undone => ("undone", Mood::Busy),
-            StepState::Pending => ("pending", Mood::Plain),
+        let mood = match step.state {
+            StepState::Done => Mood::Good,
+            StepState::Running | StepState::Waiting | StepState::Retrying | StepState::Undone => Mood::Busy,
+            StepState::Failed | StepState::UndoFailed => Mood::Bad,
+            StepState::Skipped | StepState::NotRun | StepState::Pending => Mood::Plain,
         };
         table.row([
             Cell::number(step.weight),
             Cell::new(&step.name),
-            Cell::new(word).mood(mood),
+            Cell::new(step.state.word()).mood(mood),
             Cell::number(step.attempt),
             Cell::new(&step.title),
             Cell::maybe(step.cause.as_deref()),

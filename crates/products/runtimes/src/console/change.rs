@@ -106,7 +106,7 @@ async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flas
     let at =
         format!("/v2/service_instances/{}?accepts_incomplete=true", path::part(&present.runtime.instance_id));
     match visitor.api.patch(&at, &body).await {
-        Ok(_) => Ok(Ok(Flash::good("The runtime is being updated."))),
+        Ok(_) => Ok(Ok(Flash::good("Update started.").while_running())),
         Err(trouble) if trouble.status == StatusCode::FORBIDDEN => Err(trouble),
         Err(trouble) => {
             let left = form.blame(&trouble.detail);

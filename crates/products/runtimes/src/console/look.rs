@@ -4,7 +4,7 @@ use crate::api::osb::wire::Instance;
 use crate::api::types::{Runtime, RuntimeEvent, RuntimeEvents};
 use engine::Role;
 use serde_json::{Map, Value};
-use server::wire::{Operation, OperationDetail, OperationPage, StepState};
+use server::wire::{Operation, OperationDetail, OperationPage};
 use tokio::{join, try_join};
 
 use super::state::newest;
@@ -76,8 +76,7 @@ pub(super) async fn parameters(api: &Api, runtime: &Runtime) -> Option<Map<Strin
 
 /// How many steps are behind it, and how many there are.
 pub(super) fn progress(detail: &OperationDetail) -> (usize, usize) {
-    let is_over = |state: StepState| matches!(state, StepState::Done | StepState::Skipped);
-    (detail.steps.iter().filter(|step| is_over(step.state)).count(), detail.steps.len())
+    (detail.steps.iter().filter(|step| step.state.is_passed()).count(), detail.steps.len())
 }
 
 #[cfg(test)]

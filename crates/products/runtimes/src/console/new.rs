@@ -73,7 +73,9 @@ pub(super) async fn create(visitor: Visitor, Path(plan): Path<String>, fields: F
     match ask(&visitor, &plan, &fields).await {
         Ok(Ok(id)) => {
             let place = format!("/console/runtimes/{}", path::part(&id));
-            Flash::good("The runtime is being made. You may leave this page; nothing stops.").at(&place)
+            Flash::good("Runtime requested. You can leave this page; it continues in the background.")
+                .while_running()
+                .at(&place)
         }
         Ok(Err(again)) => again.shell(&visitor).page_with(StatusCode::UNPROCESSABLE_ENTITY, &*again),
         Err(trouble) => trouble.page(&visitor),

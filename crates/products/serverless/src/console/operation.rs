@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use engine::OperationId;
-use server::wire::{OperationDetail, StepState};
+use server::wire::OperationDetail;
 use uuid::Uuid;
 
 use console::live::{About, OpenPage, Picture, stream};
@@ -34,8 +34,7 @@ struct Now {
 impl Now {
     async fn at(api: &Api, id: Uuid) -> Result<Now, Trouble> {
         let detail: OperationDetail = api.get(&format!("/operations/{id}")).await?;
-        let is_over = |state: StepState| matches!(state, StepState::Done | StepState::Skipped);
-        let done = detail.steps.iter().filter(|step| is_over(step.state)).count();
+        let done = detail.steps.iter().filter(|step| step.state.is_passed()).count();
         let mut now = Now { detail, done, runtime: None, refusal: None };
         if now.detail.operation.phase.is_final() {
             // OpenNebula is asked once, when there is something to know.

@@ -3,6 +3,7 @@
 use crate::api::wire::{Envelope, Function, ServerlessRuntime};
 use askama::Template;
 use axum::extract::Path;
+use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Role;
 
@@ -51,6 +52,10 @@ pub(super) async fn now(visitor: Visitor, Path(id): Path<i32>) -> Response {
 }
 
 pub(super) async fn find(api: &Api, id: i32) -> Result<ServerlessRuntime, Trouble> {
-    let found: Envelope = api.get(&format!("/serverless-runtimes/{id}")).await?;
-    Ok(found.serverless_runtime)
+    let found: Result<Envelope, Trouble> = api.get(&format!("/serverless-runtimes/{id}")).await;
+    found.map(|found| found.serverless_runtime).map_err(|trouble| match trouble.status {
+        StatusCode::NOT_FOUND => Trouble::missing(&format!("serverless runtime {id}"))
+            .hint("It may have been deleted. The list of operations shows what was done to it."),
+        _ => trouble,
+    })
 }

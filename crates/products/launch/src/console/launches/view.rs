@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::launches::wire::{Instance, Launch, Step};
 use cloud::ssh_command;
 use serde_json::Value;
-use server::wire::Moment;
+use server::wire::{Moment, StepState};
 
 use console::parts::{Chip, Icon, Tone, When, span};
 
@@ -40,30 +40,28 @@ pub(crate) fn stage(state: &str) -> Chip {
 /// In the words of the pages, where those of the API are not theirs.
 fn word(state: &str) -> String {
     match state {
-        "compensating" => "taking back".to_owned(),
+        "compensating" => "undoing".to_owned(),
         "failed_dirty" => "failed, not clean".to_owned(),
         "waiting_parameters" => "waits for you".to_owned(),
-        "compensated" => "taken back".to_owned(),
-        "compensation_failed" => "not taken back".to_owned(),
-        "pending" => "to do".to_owned(),
         other => other.replace('_', " "),
     }
 }
 
+/// In the words of all operations. In the API of launches a step is skipped when its turn never came.
 fn step_chip(state: &str) -> Chip {
-    let (tone, icon) = match state {
-        "succeeded" => (Tone::Good, Icon::Check),
-        "running" => (Tone::Busy, Icon::Play),
-        "waiting" => (Tone::Waits, Icon::Hourglass),
-        "retrying" => (Tone::Waits, Icon::Alert),
-        "failed" => (Tone::Bad, Icon::Cross),
-        "compensation_failed" => (Tone::Bad, Icon::Hand),
-        "compensating" => (Tone::Busy, Icon::Undo),
-        "compensated" => (Tone::Quiet, Icon::Undo),
-        "skipped" => (Tone::Quiet, Icon::Slash),
-        _ => (Tone::Quiet, Icon::Clock),
-    };
-    Chip::new(tone, icon, word(state))
+    match state {
+        "succeeded" => StepState::Done,
+        "running" => StepState::Running,
+        "waiting" => StepState::Waiting,
+        "retrying" => StepState::Retrying,
+        "failed" => StepState::Failed,
+        "compensation_failed" => StepState::UndoFailed,
+        "compensating" => return Chip::new(Tone::Busy, Icon::Undo, "undoing"),
+        "compensated" => StepState::Undone,
+        "skipped" => StepState::NotRun,
+        _ => StepState::Pending,
+    }
+    .into()
 }
 
 /// The state of a machine.

@@ -61,7 +61,9 @@ pub(super) async fn now(visitor: Visitor, fields: Fields) -> Response {
         return Wizard::corrected(draft, flaws, None).draw(&visitor).await;
     }
     match send(&visitor.api, &draft).await {
-        Ok(launch) => Flash::good("It has begun.").at(&format!("/console/launches/{}", launch.id)),
+        Ok(launch) => {
+            Flash::good("Launch started.").while_running().at(&format!("/console/launches/{}", launch.id))
+        }
         Err(trouble) => {
             let note = if trouble.status == StatusCode::CONFLICT {
                 draft.renew();
