@@ -46,9 +46,9 @@ impl Gate {
 }
 
 impl Observer for Gate {
-    fn step_ran(&self, _: &'static str, _: &'static str, _: StepResult, _: Duration) {}
+    fn step_ran(&self, _: &str, _: &str, _: StepResult, _: Duration) {}
 
-    fn finished(&self, _: &'static str, _: Phase, took: Duration) {
+    fn finished(&self, _: &str, _: Phase, took: Duration) {
         self.finished.fetch_add(1, Ordering::Relaxed);
         self.millis.lock().unwrap_or_else(PoisonError::into_inner).push(took.as_secs_f64() * 1000.0);
         self.places.add_permits(1);

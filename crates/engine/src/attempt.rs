@@ -86,7 +86,7 @@ pub struct UnknownCall {
 /// One kind of call in the hands of a step; see [`Operation::attempt`].
 pub struct Attempt<'a, W: Workflow> {
     op: &'a mut Operation<W>,
-    name: &'static str,
+    name: &'a str,
 }
 
 /// How a test makes a call go wrong.
@@ -99,13 +99,13 @@ pub enum LostCall {
 }
 
 /// Decides for the calls of an attempt whether they are lost.
-pub type LoseCalls = Arc<dyn Fn(&'static str) -> Option<LostCall> + Send + Sync>;
+pub type LoseCalls = Arc<dyn Fn(&str) -> Option<LostCall> + Send + Sync>;
 
 const UNSETTLED: &str = "a call whose answer was lost may still be carried out";
 
 impl<W: Workflow> Operation<W> {
     /// A call that may not be repeated blindly, by the name under which it is saved for ever.
-    pub fn attempt(&mut self, name: &'static str) -> Attempt<'_, W> {
+    pub fn attempt<'a>(&'a mut self, name: &'a str) -> Attempt<'a, W> {
         Attempt { op: self, name }
     }
 
@@ -137,7 +137,7 @@ impl<W: Workflow> Attempt<'_, W> {
         let (first, times) = before.map_or((now, 0), |calls| (calls.first, calls.times));
         let (unknown_since, times) = (Some(now), times.saturating_add(1));
         let calls = Calls { first, last: now, unknown_since, earlier, is_doubled, times, note: None };
-        self.op.book.announced.insert(self.name);
+        self.op.book.announced.insert(self.name.to_owned());
         self.op.remember_as(self.name, &calls)
     }
 

@@ -2,7 +2,7 @@
 
 mod submit;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -250,11 +250,37 @@ impl Engine {
     }
 
     pub fn workflows(&self) -> Vec<WorkflowInfo> {
-        self.worker.registry.all().map(crate::registry::AnyPlan::info).collect()
+        self.worker.registry.all().iter().map(|plan| plan.info()).collect()
     }
 
+    /// What new operations of this workflow begin with.
     pub fn workflow(&self, name: &str) -> Option<WorkflowInfo> {
-        self.worker.registry.get(name).map(crate::registry::AnyPlan::info)
+        self.worker.registry.newest(name).map(|plan| plan.info())
+    }
+
+    /// One version of a declared workflow, if this process keeps it, or a compiled one.
+    pub fn workflow_version(&self, name: &str, version: Option<u32>) -> Option<WorkflowInfo> {
+        self.worker.registry.version(name, version).map(|plan| plan.info())
+    }
+
+    /// The plan that an operation runs by.
+    pub fn plan_of(&self, inspection: &Inspection) -> Option<WorkflowInfo> {
+        self.workflow_version(&inspection.shown.summary.workflow, inspection.memory.version())
+    }
+
+    /// Whether the program itself has this workflow.
+    pub fn is_compiled(&self, workflow: &str) -> bool {
+        self.worker.registry.is_compiled(workflow)
+    }
+
+    /// Keeps a version of a declared workflow, for operations that began with it.
+    pub fn keep_version<W: Workflow>(&self, plan: Plan<W>) {
+        self.worker.registry.keep(Arc::new(plan));
+    }
+
+    /// Says which version of a declared workflow new operations begin with, and forgets all that are not `kept`.
+    pub fn offer_version(&self, workflow: &str, offered: Option<u32>, kept: &BTreeSet<u32>) {
+        self.worker.registry.offer(workflow, offered, kept);
     }
 
     /// The name under which the others know this process; it changes when they had declared it dead.
@@ -292,8 +318,6 @@ impl Engine {
 
     fn check(&self, saved: &SavedOperation) -> Result<(), String> {
         let house = &self.worker.house;
-        let plan = self.worker.registry.get(&saved.workflow);
-        let plan = plan.ok_or_else(|| format!("this release has no workflow {}", saved.workflow))?;
         let memory = saved.memory.as_deref().map_or(Ok(Memory::default()), serde_json::from_str::<Memory>);
         let mut memory = memory.map_err(|error| format!("its memory cannot be read: {error}"))?;
         for event in &saved.events {
@@ -301,6 +325,12 @@ impl Engine {
                 .map_err(|error| format!("event {} cannot be read: {error}", event.seq))?;
             memory.apply(Event { seq: event.seq, at: Timestamp(event.at), body });
         }
-        plan.readable(&saved.params, &memory, house.release)
+        let plan = self.worker.registry.version(&saved.workflow, memory.version());
+        // A declared version is in the database beside the operation.
+        let missing = || format!("this release has no workflow {}", saved.workflow);
+        match (plan, memory.version()) {
+            (None, Some(_)) => Ok(()),
+            (plan, _) => plan.ok_or_else(missing)?.readable(&saved.params, &memory, house.release),
+        }
     }
 }

@@ -30,6 +30,7 @@ pub struct Changes {
     pub state: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
+    /// One that is done as well had nothing to do.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, Cause>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -48,6 +49,9 @@ pub struct MadeBy {
     pub release: Release,
     /// A digest of the names of the steps.
     pub plan: String,
+    /// The version of a workflow that was declared at run time: the operation ends with the one that it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
 }
 
 /// A version number, compared part by part.

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Limits {
     configured: BTreeMap<String, usize>,
     default: usize,
-    gates: Mutex<BTreeMap<&'static str, Arc<Semaphore>>>,
+    gates: Mutex<BTreeMap<String, Arc<Semaphore>>>,
 }
 
 impl Limits {
@@ -18,13 +18,19 @@ impl Limits {
     }
 
     /// Waits for a free place at this driver.
-    pub(crate) async fn enter(&self, driver: &'static str) -> Option<OwnedSemaphorePermit> {
-        let gate = {
-            let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-            let places = self.configured.get(driver).copied().unwrap_or(self.default).max(1);
-            Arc::clone(gates.entry(driver).or_insert_with(|| Arc::new(Semaphore::new(places))))
-        };
-        gate.acquire_owned().await.ok()
+    pub(crate) async fn enter(&self, driver: &str) -> Option<OwnedSemaphorePermit> {
+        self.gate(driver).acquire_owned().await.ok()
+    }
+
+    fn gate(&self, driver: &str) -> Arc<Semaphore> {
+        let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(gate) = gates.get(driver) {
+            return Arc::clone(gate);
+        }
+        let places = self.configured.get(driver).copied().unwrap_or(self.default).max(1);
+        let gate = Arc::new(Semaphore::new(places));
+        gates.insert(driver.to_owned(), Arc::clone(&gate));
+        gate
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Memory {
     pub skipped: BTreeMap<String, Cause>,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub undone: BTreeSet<String>,
+    /// Steps among those that are done that had nothing to do, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unneeded: BTreeMap<String, Cause>,
     /// The step that was about to run when the last event was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<String>,
@@ -206,14 +209,15 @@ impl Memory {
         if let Some(state) = changes.state {
             self.state = state;
         }
+        for (step, cause) in changes.skipped {
+            self.got_on(&step, false);
+            let is_done = changes.done.contains(&step);
+            if is_done { &mut self.unneeded } else { &mut self.skipped }.insert(step, cause);
+        }
         for step in changes.done {
             self.got_on(&step, false);
             self.skipped.remove(&step);
             self.done.insert(step);
-        }
-        for (step, cause) in changes.skipped {
-            self.got_on(&step, false);
-            self.skipped.insert(step, cause);
         }
         for step in changes.undone {
             self.got_on(&step, true);
@@ -279,6 +283,11 @@ impl Memory {
             return Budget::default();
         }
         self.budgets.get(&budget_key(step, undo)).copied().unwrap_or_default()
+    }
+
+    /// The version of a declared workflow that the operation is bound to.
+    pub fn version(&self) -> Option<u32> {
+        self.made_by.as_ref().and_then(|made_by| made_by.version)
     }
 
     pub fn to_text(&self) -> String {
@@ -413,7 +422,11 @@ mod tests {
         assert!(memory.to_text().contains(r#""frozen":{"by":"x"}"#), "{}", memory.to_text());
         let finished =
             Body::Finished { phase: Phase::Undone, step: None, cause: None, changes: Changes::default() };
-        let made_by = Some(MadeBy { release: crate::event::Release([1, 2, 3]), plan: "0a1b2c3d".into() });
+        let made_by = Some(MadeBy {
+            release: crate::event::Release([1, 2, 3]),
+            plan: "0a1b2c3d".into(),
+            version: Some(4),
+        });
         let created = event(Body::Created { by: "a".into(), started: None, made_by: made_by.clone() });
         let next_round = memory.fold(&[created, turned(), event(finished), asked(Verb::Retry)]);
         assert_eq!((next_round.round, next_round.unknown.len(), next_round.made_by), (2, 1, made_by));

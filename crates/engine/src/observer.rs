@@ -26,16 +26,17 @@ impl StepResult {
     }
 }
 
-/// Names of workflows and steps come from code, so that labels made of them are few.
+/// Names of workflows and steps come from code and from declarations, of which there is a limited number at a time. Over the
+/// life of a process there is no limit.
 pub trait Observer: Send + Sync + 'static {
-    fn step_ran(&self, workflow: &'static str, step: &'static str, result: StepResult, took: Duration);
-    fn finished(&self, workflow: &'static str, phase: Phase, took: Duration);
+    fn step_ran(&self, workflow: &str, step: &str, result: StepResult, took: Duration);
+    fn finished(&self, workflow: &str, phase: Phase, took: Duration);
 }
 
 /// Counts nothing.
 pub struct Unobserved;
 
 impl Observer for Unobserved {
-    fn step_ran(&self, _: &'static str, _: &'static str, _: StepResult, _: Duration) {}
-    fn finished(&self, _: &'static str, _: Phase, _: Duration) {}
+    fn step_ran(&self, _: &str, _: &str, _: StepResult, _: Duration) {}
+    fn finished(&self, _: &str, _: Phase, _: Duration) {}
 }

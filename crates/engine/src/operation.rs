@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::attempt::LoseCalls;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::event::{Body, Changes, Event};
 use crate::feed::Feed;
 use crate::ids::OperationId;
@@ -24,6 +24,8 @@ pub struct Operation<W: Workflow> {
     pub id: OperationId,
     pub tenant: String,
     pub resource: Option<String>,
+    pub created_at: Timestamp,
+    pub deadline_at: Timestamp,
     /// What was asked: saved, fixed.
     pub params: W::Params,
     /// What the steps share: saved when it changes.
@@ -41,7 +43,7 @@ pub(crate) struct Book {
     /// What steps learned since the last event.
     pub(crate) pending: Changes,
     /// Attempts whose call is still to be made in this pass.
-    pub(crate) announced: BTreeSet<&'static str>,
+    pub(crate) announced: BTreeSet<String>,
     pub(crate) lose_calls: Option<LoseCalls>,
     /// What the resource looks like now, until that is saved.
     pub(crate) portrait: Option<(String, Portrait)>,
@@ -194,7 +196,7 @@ impl<W: Workflow> Operation<W> {
         self.book.memory.signals.get(key)
     }
 
-    pub fn now(&self) -> crate::clock::Timestamp {
+    pub fn now(&self) -> Timestamp {
         self.book.clock.now()
     }
 

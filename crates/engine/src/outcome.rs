@@ -14,6 +14,8 @@ pub enum Done {
     /// The step gave up and the operation goes on without it. It is listed as not completed, and the engine
     /// starts the operation again later until nothing is left on that list.
     Skipped { cause: Cause },
+    /// There is nothing to do for this operation. It counts as done, and people see it as skipped.
+    Unneeded { reason: Cause },
 }
 
 /// Why a pass stops here.
@@ -27,6 +29,8 @@ pub enum Halt {
     Retry { after: Option<Duration>, cause: Cause },
     /// No further pass can help.
     Fail { cause: Cause },
+    /// A call that must not be made twice may have happened: a person looks and decides.
+    Unknown { cause: Cause },
     /// The engine itself cannot go on with this operation here and now. Steps never make this.
     LetGo(LetGo),
 }

@@ -1,9 +1,13 @@
 //! The table of steps of a workflow.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use serde_json::Value;
 
 use crate::budget::RetryPolicy;
 use crate::operation::Operation;
+use crate::secret::Sealer;
 use crate::step::{Effect, Step};
 use crate::workflow::Workflow;
 
@@ -24,7 +28,26 @@ pub struct Plan<W: Workflow> {
     pub(crate) on_failure: OnFailure,
     pub(crate) steps: Vec<Planned<W>>,
     pub(crate) retrigger: Retrigger,
+    declared: Option<Declared<W>>,
 }
+
+/// What a plan that arrives at run time says of its workflow, in place of the constants and functions of a compiled one.
+pub struct Declared<W: Workflow> {
+    pub workflow: Arc<str>,
+    pub version: u32,
+    pub about: String,
+    pub deadline: Duration,
+    /// JSON Schema of the params.
+    pub schema: Arc<Value>,
+    pub admit: Admit<W>,
+    /// The resource of an operation with these params, where operations have one.
+    pub resource: Option<NameResource>,
+}
+
+/// See [`Workflow::admit`].
+pub type Admit<W> = Box<dyn Fn(Value, &Sealer) -> Result<<W as Workflow>::Params, String> + Send + Sync>;
+/// From the tenant and the params as a client sent them.
+pub type NameResource = Box<dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync>;
 
 type Condition<W> = Box<dyn Fn(&Operation<W>) -> bool + Send + Sync>;
 
@@ -46,10 +69,10 @@ pub(crate) struct Retrigger {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct StepInfo {
     pub weight: u16,
-    pub name: &'static str,
-    pub title: &'static str,
+    pub name: String,
+    pub title: String,
     pub effect: &'static str,
-    pub driver: Option<&'static str>,
+    pub driver: Option<String>,
     pub conditional: bool,
     pub clean_up: bool,
 }
@@ -57,7 +80,48 @@ pub struct StepInfo {
 impl<W: Workflow> Plan<W> {
     pub fn new(on_failure: OnFailure) -> Plan<W> {
         let retrigger = Retrigger { every: Duration::from_mins(10), times: 144 };
-        Plan { on_failure, steps: Vec::new(), retrigger }
+        Plan { on_failure, steps: Vec::new(), retrigger, declared: None }
+    }
+
+    /// A plan that was not compiled. Its steps are checked by those who declare it; here a wrong one panics.
+    pub fn declared(on_failure: OnFailure, declared: Declared<W>) -> Plan<W> {
+        Plan { declared: Some(declared), ..Plan::new(on_failure) }
+    }
+
+    /// The name of the workflow.
+    pub fn kind(&self) -> &str {
+        self.declared.as_ref().map_or(W::KIND, |declared| &declared.workflow)
+    }
+
+    pub fn version(&self) -> Option<u32> {
+        self.declared.as_ref().map(|declared| declared.version)
+    }
+
+    pub(crate) fn about(&self) -> &str {
+        self.declared.as_ref().map_or(W::ABOUT, |declared| &declared.about)
+    }
+
+    pub(crate) fn deadline(&self) -> Duration {
+        self.declared.as_ref().map_or(W::DEADLINE, |declared| declared.deadline)
+    }
+
+    pub(crate) fn schema(&self) -> Arc<Value> {
+        match &self.declared {
+            Some(declared) => Arc::clone(&declared.schema),
+            None => Arc::new(W::schema()),
+        }
+    }
+
+    pub(crate) fn admit_params(&self, asked: Value, sealer: &Sealer) -> Result<W::Params, String> {
+        match &self.declared {
+            Some(declared) => (declared.admit)(asked, sealer),
+            None => W::admit(asked, sealer),
+        }
+    }
+
+    pub(crate) fn resource(&self, tenant: &str, asked: &Value) -> Result<Option<String>, String> {
+        let name = self.declared.as_ref().and_then(|declared| declared.resource.as_ref());
+        name.map(|name| name(tenant, asked)).transpose()
     }
 
     /// Adds a step. Lines come in the order of their weights; equal weights keep the order of the table.
@@ -126,13 +190,13 @@ impl<W: Workflow> Plan<W> {
     }
 
     fn push(mut self, planned: Planned<W>) -> Plan<W> {
-        let name = planned.step.name();
-        self.check(planned.weight, name);
+        let name = planned.step.name().to_owned();
+        self.check(planned.weight, &name);
         let last = self.steps.last().map_or(0, |planned| planned.weight);
         assert!(
             last <= planned.weight,
             "{}: step {name} has weight {} but comes after weight {last}; write the table in order",
-            W::KIND,
+            self.kind(),
             planned.weight
         );
         self.steps.push(planned);
@@ -140,9 +204,9 @@ impl<W: Workflow> Plan<W> {
     }
 
     fn check(&self, weight: u16, name: &str) {
-        assert!(weight > 0, "{}: step {name} has weight 0; the lowest weight is 1", W::KIND);
+        assert!(weight > 0, "{}: step {name} has weight 0; the lowest weight is 1", self.kind());
         let twice = self.steps.iter().any(|planned| planned.step.name() == name);
-        assert!(!twice, "{}: the name {name} is used twice", W::KIND);
+        assert!(!twice, "{}: the name {name} is used twice", self.kind());
     }
 
     pub fn on_failure(&self) -> OnFailure {
@@ -154,10 +218,10 @@ impl<W: Workflow> Plan<W> {
             .iter()
             .map(|planned| StepInfo {
                 weight: planned.weight,
-                name: planned.step.name(),
-                title: planned.step.title(),
+                name: planned.step.name().to_owned(),
+                title: planned.step.title().to_owned(),
                 effect: planned.step.effect().as_str(),
-                driver: planned.step.driver(),
+                driver: planned.step.driver().map(str::to_owned),
                 conditional: planned.when.is_some(),
                 clean_up: planned.is_clean_up,
             })
@@ -165,7 +229,7 @@ impl<W: Workflow> Plan<W> {
     }
 
     /// The step that every operation of this kind begins with, if that can be told in advance and matters.
-    pub(crate) fn opens_with(&self) -> Option<&'static str> {
+    pub(crate) fn opens_with(&self) -> Option<&str> {
         let first = self.steps.first()?;
         let counts = first.when.is_none() && first.step.effect() == Effect::Keyed;
         counts.then(|| first.step.name())
@@ -221,9 +285,9 @@ mod tests {
         let plan =
             plan().step(10, Named("a")).step(20, Named("b")).step(20, Named("c")).insert(20, Named("x"));
         let plan = plan.insert(1, Named("y")).insert_clean_up(99, Named("z"));
-        let names: Vec<_> = plan.describe().iter().map(|info| (info.name, info.clean_up)).collect();
-        let others = ["y", "a", "b", "c", "x"].map(|name| (name, false));
-        assert_eq!(names, [&others[..], &[("z", true)]].concat());
+        let names: Vec<_> = plan.describe().into_iter().map(|info| (info.name, info.clean_up)).collect();
+        let others = ["y", "a", "b", "c", "x"].map(|name| (name.to_owned(), false));
+        assert_eq!(names, [&others[..], &[("z".to_owned(), true)]].concat());
     }
 
     struct Quick(Effect);
@@ -256,17 +320,17 @@ mod tests {
         let plan = plan.step_if(true, 5, Named("a")).retrigger(Duration::from_secs(7), 9);
         let quick = StepInfo {
             weight: 3,
-            name: "quick",
-            title: "Being quick",
+            name: "quick".into(),
+            title: "Being quick".into(),
             effect: "once",
-            driver: Some("greeter"),
+            driver: Some("greeter".into()),
             conditional: true,
             clean_up: false,
         };
         let plain = StepInfo {
             weight: 5,
-            name: "a",
-            title: "Doing nothing",
+            name: "a".into(),
+            title: "Doing nothing".into(),
             effect: "keyed",
             driver: None,
             conditional: false,
@@ -279,7 +343,7 @@ mod tests {
         let policies: Vec<_> = plan.steps.iter().map(|planned| planned.policy(default).budget).collect();
         assert_eq!(policies, [Duration::from_secs(1), default.budget]);
         let names: Vec<_> =
-            plan.wrapped(|_| Box::new(Named("b"))).describe().iter().map(|info| info.name).collect();
+            plan.wrapped(|_| Box::new(Named("b"))).describe().into_iter().map(|info| info.name).collect();
         assert_eq!(names, ["b", "b"]);
     }
 

@@ -36,7 +36,7 @@ impl<W: Workflow> Plan<W> {
     ) -> Result<Operation<W>, String> {
         let Rehearsal { tenant, resource, params, clock } = asked;
         let ring = SharedRing::new(KeyRing::generate());
-        let sealer = Sealer::new(&ring, sealing_context(&tenant, Some(&resource), W::KIND));
+        let sealer = Sealer::new(&ring, sealing_context(&tenant, Some(&resource), self.kind()));
         let store = Arc::new(MemoryStore::new());
         let write = ResourceWrite {
             name: resource.clone(),
@@ -51,7 +51,9 @@ impl<W: Workflow> Plan<W> {
             id,
             tenant,
             resource: Some(resource),
-            params: W::admit(params, &sealer)?,
+            created_at: clock.now(),
+            deadline_at: clock.now().plus(self.deadline()),
+            params: self.admit_params(params, &sealer)?,
             state: W::State::default(),
             input: W::Input::default(),
             book: Book {
@@ -83,7 +85,7 @@ impl<W: Workflow> Plan<W> {
 fn why(halt: &Halt) -> String {
     match halt {
         Halt::Wait { reason, .. } => reason.clone(),
-        Halt::Retry { cause, .. } | Halt::Fail { cause } => cause.to_string(),
+        Halt::Retry { cause, .. } | Halt::Fail { cause } | Halt::Unknown { cause } => cause.to_string(),
         Halt::LetGo(LetGo::StoreLost(why)) => why.clone(),
         Halt::LetGo(LetGo::Fenced) => "it belongs to somebody else".into(),
     }

@@ -1,7 +1,7 @@
 //! Every workflow this release knows, with its types put away so that one worker runs them all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,9 +24,13 @@ use crate::workflow::Workflow;
 #[async_trait]
 pub(crate) trait AnyPlan: Send + Sync {
     fn info(&self) -> WorkflowInfo;
-    fn opens_with(&self) -> Option<&'static str>;
+    fn opens_with(&self) -> Option<&str>;
     fn deadline(&self) -> Duration;
+    /// Of a workflow that was declared at run time.
+    fn version(&self) -> Option<u32>;
     fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String>;
+    /// The resource of an operation with these params, where the plan says it.
+    fn resource(&self, tenant: &str, asked: &Value) -> Result<Option<String>, String>;
     /// A digest of the names of the steps.
     fn digest(&self) -> String;
     /// Whether this release can go on with what is saved; the reason when it cannot.
@@ -36,13 +40,17 @@ pub(crate) trait AnyPlan: Send + Sync {
 }
 
 /// What people may know about a workflow.
-#[derive(Debug, Clone, serde::Serialize)]
+#[derive(Debug, Clone)]
 pub struct WorkflowInfo {
-    pub workflow: &'static str,
-    pub about: &'static str,
+    pub workflow: String,
+    /// Of a workflow that was declared at run time.
+    pub version: Option<u32>,
+    pub about: String,
     pub on_failure: &'static str,
     pub deadline_seconds: u64,
     pub steps: Vec<StepInfo>,
+    /// JSON Schema of the params.
+    pub schema: Arc<Value>,
 }
 
 /// One operation to work on, and what it needs.
@@ -57,20 +65,99 @@ pub(crate) struct Job<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Registry(BTreeMap<&'static str, Box<dyn AnyPlan>>);
+pub(crate) struct Registry {
+    compiled: BTreeMap<&'static str, Arc<dyn AnyPlan>>,
+    /// What was declared at run time.
+    declared: RwLock<BTreeMap<String, Versions>>,
+}
+
+/// The versions of one workflow that operations may still need.
+#[derive(Default)]
+struct Versions {
+    /// What new operations begin with.
+    offered: Option<u32>,
+    plans: BTreeMap<u32, Arc<dyn AnyPlan>>,
+}
 
 impl Registry {
     pub(crate) fn add<W: Workflow>(&mut self, plan: Plan<W>) {
-        let before = self.0.insert(W::KIND, Box::new(plan));
+        if let Some(version) = plan.version() {
+            let workflow = plan.kind().to_owned();
+            self.keep(Arc::new(plan));
+            return self.offer(&workflow, Some(version), &BTreeSet::from([version]));
+        }
+        let before = self.compiled.insert(W::KIND, Arc::new(plan));
         assert!(before.is_none(), "the workflow {} is registered twice", W::KIND);
     }
 
-    pub(crate) fn get(&self, workflow: &str) -> Option<&dyn AnyPlan> {
-        self.0.get(workflow).map(Box::as_ref)
+    fn look<T>(&self, look: impl FnOnce(&BTreeMap<String, Versions>) -> T) -> T {
+        look(&self.declared.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &dyn AnyPlan> {
-        self.0.values().map(Box::as_ref)
+    fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Versions>) -> T) -> T {
+        change(&mut self.declared.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn is_compiled(&self, workflow: &str) -> bool {
+        self.compiled.contains_key(workflow)
+    }
+
+    /// Keeps a version for its operations. New ones do not begin with it yet.
+    pub(crate) fn keep(&self, plan: Arc<dyn AnyPlan>) {
+        let Some(version) = plan.version() else { return };
+        let workflow = plan.info().workflow;
+        self.change(|declared| declared.entry(workflow).or_default().plans.insert(version, plan));
+    }
+
+    /// Says which version new operations begin with, and forgets all that are not in `kept`.
+    pub(crate) fn offer(&self, workflow: &str, offered: Option<u32>, kept: &BTreeSet<u32>) {
+        self.change(|declared| {
+            let Some(versions) = declared.get_mut(workflow) else { return };
+            versions.offered = offered;
+            versions.plans.retain(|version, _| kept.contains(version));
+            if versions.plans.is_empty() {
+                declared.remove(workflow);
+            }
+        });
+    }
+
+    /// What a new operation begins with.
+    pub(crate) fn newest(&self, workflow: &str) -> Option<Arc<dyn AnyPlan>> {
+        let declared = || {
+            self.look(|declared| {
+                let versions = declared.get(workflow)?;
+                versions.plans.get(&versions.offered?).cloned()
+            })
+        };
+        self.compiled.get(workflow).cloned().or_else(declared)
+    }
+
+    /// What an operation goes on with that began with this version.
+    pub(crate) fn version(&self, workflow: &str, version: Option<u32>) -> Option<Arc<dyn AnyPlan>> {
+        match version {
+            None => self.compiled.get(workflow).cloned(),
+            Some(version) => self.look(|declared| declared.get(workflow)?.plans.get(&version).cloned()),
+        }
+    }
+
+    /// Whether a version that is missing here is newer than all that are known: this process is about to read it.
+    pub(crate) fn is_news(&self, workflow: &str, version: u32) -> bool {
+        let last = self.look(|declared| {
+            declared.get(workflow).and_then(|versions| versions.plans.keys().next_back().copied())
+        });
+        last.is_none_or(|last| last < version)
+    }
+
+    /// What new operations can begin with, by name.
+    pub(crate) fn all(&self) -> Vec<Arc<dyn AnyPlan>> {
+        let offered = self.look(|declared| {
+            let plan = |versions: &Versions| versions.plans.get(&versions.offered?).cloned();
+            let named = |(name, versions): (&String, &Versions)| Some((name.clone(), plan(versions)?));
+            declared.iter().filter_map(named).collect::<Vec<_>>()
+        });
+        let compiled = self.compiled.iter().map(|(name, plan)| ((*name).to_owned(), Arc::clone(plan)));
+        let all: BTreeMap<_, _> = compiled.chain(offered).collect();
+        all.into_values().collect()
     }
 }
 
@@ -95,28 +182,38 @@ fn decode<W: Workflow>(params: &str, memory: &Memory) -> Result<(W::Params, W::S
 impl<W: Workflow> AnyPlan for Plan<W> {
     fn info(&self) -> WorkflowInfo {
         WorkflowInfo {
-            workflow: W::KIND,
-            about: W::ABOUT,
+            workflow: self.kind().to_owned(),
+            version: self.version(),
+            about: self.about().to_owned(),
             on_failure: match self.on_failure {
                 OnFailure::Unwind => "unwind",
                 OnFailure::Leave => "leave",
             },
-            deadline_seconds: W::DEADLINE.as_secs(),
+            deadline_seconds: self.deadline().as_secs(),
             steps: self.describe(),
+            schema: self.schema(),
         }
     }
 
-    fn opens_with(&self) -> Option<&'static str> {
+    fn opens_with(&self) -> Option<&str> {
         self.opens_with()
     }
 
     fn deadline(&self) -> Duration {
-        W::DEADLINE
+        self.deadline()
+    }
+
+    fn version(&self) -> Option<u32> {
+        self.version()
     }
 
     fn admit(&self, asked: Value, sealer: &Sealer) -> Result<String, String> {
-        let params = W::admit(asked, sealer)?;
+        let params = self.admit_params(asked, sealer)?;
         serde_json::to_string(&params).map_err(|error| error.to_string())
+    }
+
+    fn resource(&self, tenant: &str, asked: &Value) -> Result<Option<String>, String> {
+        self.resource(tenant, asked)
     }
 
     fn digest(&self) -> String {
@@ -162,7 +259,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
         if let Some(wish) = claimed.wish {
             mailbox.put(wish);
         }
-        let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), W::KIND);
+        let context = sealing_context(&claimed.tenant, claimed.resource.as_deref(), self.kind());
         let adopted = memory.adopted;
         let book = Book {
             memory,
@@ -183,6 +280,8 @@ impl<W: Workflow> AnyPlan for Plan<W> {
             id: claimed.id,
             tenant: claimed.tenant,
             resource: claimed.resource,
+            created_at: claimed.created_at,
+            deadline_at: claimed.deadline_at,
             params,
             state,
             input: W::Input::default(),

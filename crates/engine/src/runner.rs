@@ -98,7 +98,7 @@ impl<W: Workflow> Course<'_, W> {
         if self.orphaned
             && let Some(step) = self.unclear()
         {
-            return self.unknown_outcome(step).await;
+            return self.unknown_outcome(&step).await;
         }
         loop {
             let flow =
@@ -252,9 +252,10 @@ impl<W: Workflow> Course<'_, W> {
     /// Runs or undoes one step within its limits.
     async fn call(&mut self, planned: &Planned<W>, undo: bool) -> Answer {
         let step = planned.step.as_ref();
-        let _place = match step.driver() {
-            Some(driver) => self.house.limits.enter(driver).await,
-            None => None,
+        let _place = match (step.gate(), step.driver()) {
+            (Some(gate), _) => gate.acquire_owned().await.ok(),
+            (None, Some(driver)) => self.house.limits.enter(driver).await,
+            (None, None) => None,
         };
         let began = self.house.clock.now();
         if !self.lease.allows_effects(self.house.moment()) {
@@ -273,7 +274,7 @@ impl<W: Workflow> Course<'_, W> {
         };
         self.op.collect();
         let took = self.house.clock.now().since(began);
-        self.house.observer.step_ran(W::KIND, step.name(), answer.result(), took);
+        self.house.observer.step_ran(self.plan.kind(), step.name(), answer.result(), took);
         debug!(step = step.name(), undo, outcome = answer.result().as_str(), "step ran");
         answer
     }
@@ -292,12 +293,12 @@ impl Answer {
     fn result(&self) -> StepResult {
         match self {
             Answer::Given(Ok(Done::Complete)) => StepResult::Done,
-            Answer::Given(Ok(Done::Skipped { .. })) => StepResult::Skipped,
+            Answer::Given(Ok(Done::Skipped { .. } | Done::Unneeded { .. })) => StepResult::Skipped,
             Answer::Given(Err(Halt::Wait { .. })) => StepResult::Waited,
             Answer::Given(Err(Halt::Retry { .. } | Halt::LetGo(_))) | Answer::Missing(_) => {
                 StepResult::Retried
             }
-            Answer::Given(Err(Halt::Fail { .. })) => StepResult::Failed,
+            Answer::Given(Err(Halt::Fail { .. } | Halt::Unknown { .. })) => StepResult::Failed,
         }
     }
 }

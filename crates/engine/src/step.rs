@@ -1,8 +1,10 @@
 //! One piece of work inside an operation.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
 
 use crate::budget::RetryPolicy;
 use crate::operation::Operation;
@@ -17,10 +19,10 @@ use crate::workflow::Workflow;
 #[async_trait]
 pub trait Step<W: Workflow>: Send + Sync + 'static {
     /// Name in the journal, logs and events: the name of the step's file. Never give an old name a new meaning.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What a person reads while the step runs, such as "Uploading the public key".
-    fn title(&self) -> &'static str;
+    fn title(&self) -> &str;
 
     /// Moves the operation forward. Never sleeps and never loops waiting: it answers `wait`.
     async fn run(&self, op: &mut Operation<W>) -> Outcome;
@@ -49,7 +51,12 @@ pub trait Step<W: Workflow>: Send + Sync + 'static {
     }
 
     /// The driver whose concurrency limit this step counts against.
-    fn driver(&self) -> Option<&'static str> {
+    fn driver(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where this step has a limit of its own: its calls take places here instead of those of its driver.
+    fn gate(&self) -> Option<Arc<Semaphore>> {
         None
     }
 

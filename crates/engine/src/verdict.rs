@@ -8,10 +8,12 @@ use crate::outcome::{Cause, Done, Halt, LetGo, Outcome};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Next,
+    Unneeded(Cause),
     Skip(Cause),
     Sleep { delay: Duration, reason: String, key: Option<String> },
     TryAgain { delay: Duration, spent: Budget, cause: Cause },
     GiveUp(Cause),
+    AskPerson(Cause),
     LetGo(LetGo),
 }
 
@@ -31,6 +33,7 @@ const SLEEP_MAX: Duration = Duration::from_hours(24 * 30);
 pub(crate) fn decide(outcome: Outcome, standing: Standing) -> Verdict {
     match outcome {
         Ok(Done::Complete) => Verdict::Next,
+        Ok(Done::Unneeded { reason }) => Verdict::Unneeded(reason),
         Ok(Done::Skipped { cause }) => Verdict::Skip(cause),
         Err(Halt::Wait { after, reason, key }) => Verdict::Sleep { delay: after.min(SLEEP_MAX), reason, key },
         Err(Halt::Retry { after, cause }) => {
@@ -40,6 +43,7 @@ pub(crate) fn decide(outcome: Outcome, standing: Standing) -> Verdict {
             }
         }
         Err(Halt::Fail { cause }) => give_up(cause, standing),
+        Err(Halt::Unknown { cause }) => Verdict::AskPerson(cause),
         Err(Halt::LetGo(why)) => Verdict::LetGo(why),
     }
 }

@@ -28,6 +28,8 @@ use crate::store::{Claimed, Claims, Hold, Park, StoreError, Write};
 const CLAIM_MAX: usize = 500;
 /// How long an operation rests that this release does not know or cannot read whole: another node may.
 const UNKNOWN_REST: Duration = Duration::from_secs(60);
+/// How long it rests when a version of its workflow was declared that this process has not read yet.
+const UNREAD_VERSION_REST: Duration = Duration::from_secs(1);
 /// How long it rests when there is a control request for it: a node that knows the workflow may deal with that.
 const UNKNOWN_REQUEST_REST: Duration = Duration::from_secs(1);
 /// Two claims of one operation are at least this far apart, unless a signal or a request comes between them.
@@ -181,11 +183,6 @@ impl Worker {
         let hold = Hold { id: claimed.id, node: lease.node, epoch: claimed.epoch };
         let phase = claimed.phase;
         let now = self.house.clock.now();
-        let Some(plan) = self.registry.get(&claimed.workflow) else {
-            let reason =
-                format!("this release has no workflow {}: a node that has it will go on", claimed.workflow);
-            return self.leave_to_others(hold, phase, reason).await;
-        };
         if let Some(reason) = claimed.unreadable.clone() {
             return self.leave_to_others(hold, phase, reason).await;
         }
@@ -198,6 +195,11 @@ impl Worker {
         let outcome = match saved {
             Ok(memory) => {
                 let memory = memory.fold(&claimed.events);
+                let Some(plan) = self.registry.version(&claimed.workflow, memory.version()) else {
+                    return self
+                        .leave_to_those_who_know(hold, phase, &claimed.workflow, memory.version())
+                        .await;
+                };
                 let house = &self.house;
                 plan.run(Job { house, lease, mailbox, claimed, memory, row_seq, not_before }).await
             }
@@ -215,13 +217,39 @@ impl Worker {
         }
     }
 
+    /// This process does not have the plan. A version that is newer than all that it has was declared a moment ago.
+    async fn leave_to_those_who_know(
+        &self,
+        hold: Hold,
+        phase: Phase,
+        workflow: &str,
+        version: Option<u32>,
+    ) -> Left {
+        let (reason, rest) = match version {
+            None => (
+                format!("this release has no workflow {workflow}: a node that has it will go on"),
+                UNKNOWN_REST,
+            ),
+            Some(version) => {
+                let is_news = self.registry.is_news(workflow, version);
+                let reason = format!("this node has not read version {version} of {workflow}");
+                (reason, if is_news { UNREAD_VERSION_REST } else { UNKNOWN_REST })
+            }
+        };
+        self.leave_for(hold, phase, rest, reason).await
+    }
+
     /// A node of another release may be able to go on. This one changes nothing, so that nothing of what it cannot
     /// read gets lost.
     async fn leave_to_others(&self, hold: Hold, phase: Phase, reason: String) -> Left {
+        self.leave_for(hold, phase, UNKNOWN_REST, reason).await
+    }
+
+    async fn leave_for(&self, hold: Hold, phase: Phase, rest: Duration, reason: String) -> Left {
         let now = self.house.clock.now();
         let phase = if phase == Phase::Running { Phase::Waiting } else { phase };
         let rest = Aside {
-            due_at: Some(now.plus(UNKNOWN_REST)),
+            due_at: Some(now.plus(rest)),
             not_before: Some(now.plus(UNKNOWN_REQUEST_REST)),
             heard: 0,
         };

@@ -37,6 +37,11 @@ pub trait Workflow: Send + Sync + 'static {
         parse(asked)
     }
 
+    /// JSON Schema of what a client sends: for forms, completion and people. [`admit`](Self::admit) decides.
+    fn schema() -> Value {
+        serde_json::json!({"type": "object"})
+    }
+
     /// What the record of its resource looks like once the operation rests: it is over, however it ended, or it
     /// is stuck. Saved in the commit that says so. The place to forget what only the operation needed, and to
     /// leave word for others. Nothing leaves the record as its steps portrayed it.

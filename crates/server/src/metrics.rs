@@ -1,6 +1,9 @@
-//! What machines watch. Labels come from code and from the routes, never from callers, so that they are few.
+//! What machines watch. Labels come from code, from declarations and from the routes, never from callers, so that they
+//! are few.
 
-use std::collections::HashMap;
+mod tally;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,11 +24,15 @@ use tokio::sync::Mutex;
 use tracing::warn;
 
 use crate::app_state::Shared;
+pub(crate) use tally::Tally;
 
 /// However often somebody scrapes, the database counts only this often.
 const COUNTED: Duration = Duration::from_secs(2);
 const RESULTS: [StepResult; 5] =
     [StepResult::Done, StepResult::Skipped, StepResult::Waited, StepResult::Retried, StepResult::Failed];
+/// No more series than this for steps, and for workflows.
+const SERIES_MAX: usize = 5000;
+const OTHERS: &str = "(others)";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -35,20 +42,20 @@ struct StateLabel {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StepLabels {
-    workflow: &'static str,
-    step: &'static str,
+    workflow: String,
+    step: String,
     result: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FinishedLabels {
-    workflow: &'static str,
+    workflow: String,
     phase: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WorkflowLabel {
-    workflow: &'static str,
+    workflow: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -76,7 +83,9 @@ pub struct Meter {
     store_writes: Counter,
     step_duration: Histograms<StepLabels>,
     /// The same, which a histogram does not tell.
-    calls: std::sync::Mutex<HashMap<StepLabels, (u64, Duration)>>,
+    calls: std::sync::Mutex<HashMap<StepLabels, Tally>>,
+    /// The workflows that have series of their own.
+    workflows: std::sync::Mutex<HashSet<String>>,
     operations_finished: Family<FinishedLabels, Counter>,
     operation_duration: Histograms<WorkflowLabel>,
     http_requests: Family<RequestLabels, Counter>,
@@ -107,6 +116,7 @@ impl Meter {
                 Histogram::new(exponential_buckets(0.001, 4.0, 9))
             }),
             calls: std::sync::Mutex::default(),
+            workflows: std::sync::Mutex::default(),
             operations_finished: Family::default(),
             // 0.1 s to a day.
             operation_duration: Family::new_with_constructor(|| {
@@ -174,17 +184,27 @@ impl Meter {
     }
 
     /// The calls of a step by this process: how they ended, how many ended like that, and how long those took.
-    pub(crate) fn calls(
-        &self,
-        workflow: &'static str,
-        step: &'static str,
-    ) -> Vec<(StepResult, u64, Duration)> {
+    pub(crate) fn calls(&self, workflow: &str, step: &str) -> Vec<(StepResult, Tally)> {
         let kept = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |result: StepResult| {
+            let (workflow, step) = (workflow.to_owned(), step.to_owned());
             let labels = StepLabels { workflow, step, result: result.as_str() };
-            kept.get(&labels).map(|(count, took)| (result, *count, *took))
+            kept.get(&labels).map(|tally| (result, tally.clone()))
         };
         RESULTS.into_iter().filter_map(of).collect()
+    }
+
+    /// Declarations can bring any number of names over time. Those beyond the limit are counted together.
+    fn counted_as(&self, workflow: &str) -> String {
+        let mut known = self.workflows.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(workflow) {
+            return workflow.to_owned();
+        }
+        if known.len() >= SERIES_MAX {
+            return OTHERS.to_owned();
+        }
+        known.insert(workflow.to_owned());
+        workflow.to_owned()
     }
 
     /// Everything counted so far, in the `OpenMetrics` text format.
@@ -246,19 +266,25 @@ impl Meter {
 }
 
 impl Observer for Meter {
-    fn step_ran(&self, workflow: &'static str, step: &'static str, result: StepResult, took: Duration) {
-        let labels = StepLabels { workflow, step, result: result.as_str() };
+    fn step_ran(&self, workflow: &str, step: &str, result: StepResult, took: Duration) {
+        let result = result.as_str();
+        let mut labels = StepLabels { workflow: workflow.to_owned(), step: step.to_owned(), result };
+        {
+            let mut kept = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() >= SERIES_MAX && !kept.contains_key(&labels) {
+                labels = StepLabels { workflow: OTHERS.to_owned(), step: OTHERS.to_owned(), result };
+            }
+            kept.entry(labels.clone()).or_default().add(took);
+        }
         self.step_duration.get_or_create(&labels).observe(took.as_secs_f64());
-        let mut kept = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, total) = kept.entry(labels).or_default();
-        *count += 1;
-        *total = total.saturating_add(took);
     }
 
-    fn finished(&self, workflow: &'static str, phase: Phase, took: Duration) {
+    fn finished(&self, workflow: &str, phase: Phase, took: Duration) {
         self.finished.fetch_add(1, Ordering::Relaxed);
-        self.operation_duration.get_or_create(&WorkflowLabel { workflow }).observe(took.as_secs_f64());
-        self.operations_finished.get_or_create(&FinishedLabels { workflow, phase: phase.as_str() }).inc();
+        let workflow = self.counted_as(workflow);
+        let (label, phase) = (WorkflowLabel { workflow: workflow.clone() }, phase.as_str());
+        self.operation_duration.get_or_create(&label).observe(took.as_secs_f64());
+        self.operations_finished.get_or_create(&FinishedLabels { workflow, phase }).inc();
     }
 }
 

@@ -84,7 +84,7 @@ pub async fn every_step_twice<T: Trial>(trial: &T) {
 pub async fn fail_at_every_step<T: Trial>(trial: &T) {
     // A clean-up step does not fail an operation: it is skipped and tried again.
     for info in trial.plan().describe().into_iter().filter(|info| !info.clean_up) {
-        let plan = trial.plan().wrapped(|step| Box::new(FailsAt { step, name: info.name }));
+        let plan = trial.plan().wrapped(|step| Box::new(FailsAt { step, name: info.name.clone() }));
         let unwinds = is_unwinding(trial);
         let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
         let id = submit(&house, trial).await;
@@ -112,11 +112,11 @@ pub async fn fail_at_every_step<T: Trial>(trial: &T) {
 /// Kills the process at every save, once before and once after it, and lets the next process go on: forward,
 /// and on the way back from a failure at the last step.
 pub async fn die_at_every_save<T: Trial>(trial: &T) {
-    let last = trial.plan().describe().last().map_or("", |info| info.name);
+    let last = trial.plan().describe().pop().map_or_else(String::new, |info| info.name);
     let expect = undisturbed(trial).await;
     trial.clear().await;
     let mut ways = vec![None];
-    ways.extend(is_unwinding(trial).then_some(Some(last)));
+    ways.extend(is_unwinding(trial).then_some(Some(last.as_str())));
     for failing in ways {
         let mut deaths = 0;
         for number in 0.. {
@@ -137,11 +137,11 @@ pub async fn die_at_every_save<T: Trial>(trial: &T) {
 /// Loses every call of an attempt in turn, once on its way there and once on its way back: forward, and before a failure
 /// at the last step.
 pub async fn lose_every_call<T: Trial>(trial: &T) {
-    let last = trial.plan().describe().last().map_or("", |info| info.name);
+    let last = trial.plan().describe().pop().map_or_else(String::new, |info| info.name);
     let expect = undisturbed(trial).await;
     trial.clear().await;
     let mut ways = vec![None];
-    ways.extend(is_unwinding(trial).then_some(Some(last)));
+    ways.extend(is_unwinding(trial).then_some(Some(last.as_str())));
     for (failing, lost) in
         ways.into_iter().flat_map(|way| [(way, LostCall::Request), (way, LostCall::Answer)])
     {
@@ -151,8 +151,8 @@ pub async fn lose_every_call<T: Trial>(trial: &T) {
             names.insert(name);
             number += 1;
         }
-        let attempts: BTreeSet<&str> = trial.attempts().into_iter().collect();
-        assert_eq!(names, attempts, "the attempts of {}", T::Workflow::KIND);
+        let attempts: BTreeSet<String> = trial.attempts().into_iter().map(str::to_owned).collect();
+        assert_eq!(names, attempts, "the attempts of {}", trial.plan().kind());
     }
 }
 
@@ -160,27 +160,27 @@ pub async fn lose_every_call<T: Trial>(trial: &T) {
 async fn lose_once<T: Trial>(
     trial: &T,
     (number, lost): (usize, LostCall),
-    failing: Option<&'static str>,
+    failing: Option<&str>,
     expect: usize,
-) -> Option<&'static str> {
-    let calls: Arc<Mutex<Vec<&'static str>>> = Arc::default();
+) -> Option<String> {
+    let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     let lose: LoseCalls = {
         let calls = Arc::clone(&calls);
         Arc::new(move |name| {
             let mut calls = calls.lock().unwrap_or_else(PoisonError::into_inner);
-            calls.push(name);
+            calls.push(name.to_owned());
             (calls.len() == number + 1).then_some(lost)
         })
     };
     let plan = trial.plan().wrapped(|step| match failing {
-        Some(name) => Box::new(FailsAt { step, name }),
+        Some(name) => Box::new(FailsAt { step, name: name.to_owned() }),
         None => step,
     });
     let plan = plan.wrapped(|step| Box::new(LosesCalls { step, lose: Arc::clone(&lose) }));
     let house = House::open(House::plan(store(), trial.clock()).workflow(plan), None).await;
     let id = submit(&house, trial).await;
     let ended = house.finished(id).await;
-    let name = calls.lock().unwrap_or_else(PoisonError::into_inner).get(number).copied();
+    let name = calls.lock().unwrap_or_else(PoisonError::into_inner).get(number).cloned();
     let (phase, expect) = if failing.is_some() { (Phase::Undone, 0) } else { (Phase::Succeeded, expect) };
     let what = format!("{lost:?} of call {number}, {name:?}, was lost");
     assert_eq!(ended.shown.summary.phase, phase, "{what}: {:?}", ended.memory.last_error);
@@ -191,11 +191,11 @@ async fn lose_once<T: Trial>(
     name
 }
 
-async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static str>, expect: usize) -> bool {
+async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&str>, expect: usize) -> bool {
     let make = || {
         let plan = trial.plan();
         match failing {
-            Some(name) => plan.wrapped(|step| Box::new(FailsAt { step, name })),
+            Some(name) => plan.wrapped(|step| Box::new(FailsAt { step, name: name.to_owned() })),
             None => plan,
         }
     };
@@ -205,7 +205,7 @@ async fn die_once<T: Trial>(trial: &T, death: Death, failing: Option<&'static st
     prepare_in(trial, &truth).await;
     let resource = trial.resource();
     let submitted =
-        first.engine.submit_json(command(T::Workflow::KIND, resource.as_deref(), trial.params())).await;
+        first.engine.submit_json(command(trial.plan().kind(), resource.as_deref(), trial.params())).await;
     if let Ok(accepted) = &submitted {
         let mut news = first.engine.feed().watch();
         while !dying.is_dead() {
@@ -253,7 +253,7 @@ async fn undisturbed<T: Trial>(trial: &T) -> usize {
 
 async fn submit<T: Trial>(house: &House, trial: &T) -> OperationId {
     trial.prepare(&house.engine).await;
-    house.submit(T::Workflow::KIND, trial.resource().as_deref(), trial.params()).await
+    house.submit(trial.plan().kind(), trial.resource().as_deref(), trial.params()).await
 }
 
 /// In a store that does not die, by an engine that does not work.
@@ -272,17 +272,20 @@ fn is_unwinding<T: Trial>(trial: &T) -> bool {
 /// Passes everything on but `run` and `undo`.
 macro_rules! same_as_inner {
     () => {
-        fn name(&self) -> &'static str {
+        fn name(&self) -> &str {
             self.inner().name()
         }
-        fn title(&self) -> &'static str {
+        fn title(&self) -> &str {
             self.inner().title()
         }
         fn effect(&self) -> Effect {
             self.inner().effect()
         }
-        fn driver(&self) -> Option<&'static str> {
+        fn driver(&self) -> Option<&str> {
             self.inner().driver()
+        }
+        fn gate(&self) -> Option<Arc<tokio::sync::Semaphore>> {
+            self.inner().gate()
         }
         fn limit(&self) -> Option<Duration> {
             self.inner().limit()
@@ -322,7 +325,7 @@ impl<W: Workflow> Step<W> for Twice<W> {
 /// Fails after the work of one step is done; every undo runs twice.
 struct FailsAt<W: Workflow> {
     step: Box<dyn Step<W>>,
-    name: &'static str,
+    name: String,
 }
 
 impl<W: Workflow> FailsAt<W> {

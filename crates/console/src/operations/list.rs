@@ -50,7 +50,7 @@ pub(super) async fn list(
     let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
     let list = List {
         quick: filters.quick(),
-        workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow.to_owned()).collect(),
+        workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow).collect(),
         pager: filters.pager(found.next.as_deref()),
         rows: Rows { desk: Desk::clone(&desk), operations: found.items },
         wrong: flaw.map(|flaw| flaw.field.clone()).unwrap_or_default(),

@@ -128,14 +128,15 @@ impl Engine {
         admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<String, String>,
     ) -> Result<Accepted, SubmitError> {
         let house = &self.worker.house;
-        let plan =
-            self.worker.registry.get(&command.workflow).ok_or_else(|| self.unknown(&command.workflow))?;
+        let plan = self.worker.registry.newest(&command.workflow);
+        let plan = plan.ok_or_else(|| self.unknown(&command.workflow))?;
         check_name("tenant", &command.tenant)?;
+        let command = on_resource(command, &*plan)?;
         command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
         let idempotency = idempotency(&command)?;
         let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
         let sealer = Sealer::new(&house.ring, context);
-        let params = admit(plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
+        let params = admit(&*plan, command.params, &sealer).map_err(SubmitError::Invalid)?;
         if params.len() > PARAMS_BYTES_MAX {
             return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
         }
@@ -145,11 +146,15 @@ impl Engine {
         let host = self.worker.host().filter(|_| !command.queue);
         let deadline = plan.deadline().min(house.settings.deadline_max);
         let started = plan.opens_with().map(str::to_owned);
-        let made_by = Some(MadeBy { release: house.release, plan: plan.digest() });
+        let made_by = MadeBy { release: house.release, plan: plan.digest(), version: plan.version() };
         let supersedes = along.supersedes.map(|(id, reason)| {
             (id, Wish { verb: Verb::Cancel, by: command.by.clone(), reason, at: now, number: 0 })
         });
-        let event = Event { seq: 1, at: now, body: Body::Created { by: command.by, started, made_by } };
+        let event = Event {
+            seq: 1,
+            at: now,
+            body: Body::Created { by: command.by, started, made_by: Some(made_by) },
+        };
         let write = |name, expect, portrait| {
             let tenant = command.tenant.clone();
             ResourceWrite { name, tenant, expect, portrait, at: now }
@@ -211,11 +216,23 @@ impl Engine {
     }
 
     fn unknown(&self, name: &str) -> SubmitError {
-        let known: Vec<&str> = self.worker.registry.all().map(|plan| plan.info().workflow).collect();
+        let known: Vec<String> = self.worker.registry.all().iter().map(|plan| plan.info().workflow).collect();
         SubmitError::UnknownWorkflow {
             name: name.chars().take(NAME_CHARS_MAX).collect(),
             known: known.join(", "),
         }
+    }
+}
+
+/// A plan that names the resource of its operations takes no other.
+fn on_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, SubmitError> {
+    let named = plan.resource(&command.tenant, &command.params).map_err(SubmitError::Invalid)?;
+    match (named, &command.resource) {
+        (Some(named), Some(given)) if named != *given => {
+            Err(SubmitError::Invalid(format!("resource is {named:?} for these params; leave resource out")))
+        }
+        (Some(named), _) => Ok(Command { resource: Some(named), ..command }),
+        (None, _) => Ok(command),
     }
 }
 

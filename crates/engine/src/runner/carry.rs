@@ -25,6 +25,12 @@ impl<W: Workflow> Course<'_, W> {
                 self.note_done(name);
                 Ok(Flow::On)
             }
+            Verdict::Unneeded(reason) => {
+                if self.note_done(name) {
+                    self.op.book.pending.skipped.insert(name.to_owned(), reason);
+                }
+                Ok(Flow::On)
+            }
             Verdict::Skip(cause) => {
                 warn!(step = name, %cause, "step skipped");
                 if self.op.book.memory.skipped.get(name) != Some(&cause) {
@@ -40,6 +46,9 @@ impl<W: Workflow> Course<'_, W> {
                 self.try_again((name, false), delay, spent, cause).await.map(Flow::Down)
             }
             Verdict::GiveUp(cause) => self.turn_back(Because::Failed, Some(name.to_owned()), cause).await,
+            Verdict::AskPerson(cause) => {
+                self.get_stuck(name, cause, vec![name.to_owned()]).await.map(Flow::Down)
+            }
             Verdict::LetGo(why) => Err(Halt::LetGo(why)),
         }
     }
@@ -48,7 +57,7 @@ impl<W: Workflow> Course<'_, W> {
     pub(super) async fn carry_back(&mut self, planned: &Planned<W>, answer: Answer) -> Result<Flow, Halt> {
         let name = planned.step.name();
         match decide(answer.outcome(), self.standing(planned, true)) {
-            Verdict::Next => {
+            Verdict::Next | Verdict::Unneeded(_) => {
                 self.op.book.pending.undone.push(name.to_owned());
                 Ok(Flow::On)
             }
@@ -59,7 +68,7 @@ impl<W: Workflow> Course<'_, W> {
                 warn!(step = name, attempt = spent.attempts, ?delay, %cause, "undo will be tried again");
                 self.try_again((name, true), delay, spent, cause).await.map(Flow::Down)
             }
-            Verdict::Skip(cause) | Verdict::GiveUp(cause) => {
+            Verdict::Skip(cause) | Verdict::GiveUp(cause) | Verdict::AskPerson(cause) => {
                 let left_over = self.left_over();
                 self.get_stuck(name, cause, left_over).await.map(Flow::Down)
             }
@@ -76,8 +85,8 @@ impl<W: Workflow> Course<'_, W> {
         }
     }
 
-    /// A step that was done before and had nothing to say costs nothing.
-    fn note_done(&mut self, name: &str) {
+    /// A step that was done before and had nothing to say costs nothing: `false`.
+    fn note_done(&mut self, name: &str) -> bool {
         let memory = &self.op.book.memory;
         let is_news = !memory.done.contains(name)
             || memory.skipped.contains_key(name)
@@ -86,13 +95,15 @@ impl<W: Workflow> Course<'_, W> {
         if is_news {
             self.op.book.pending.done.push(name.to_owned());
         }
+        is_news
     }
 
     /// The end of the table: success, unless clean-up steps were skipped.
     pub(super) async fn complete(&mut self) -> Result<Left, Halt> {
         let book = &self.op.book;
-        let old = book.memory.skipped.keys().filter(|step| !book.pending.done.contains(step));
-        let mut skipped: Vec<String> = old.chain(book.pending.skipped.keys()).cloned().collect();
+        let all = book.memory.skipped.keys().chain(book.pending.skipped.keys());
+        let mut skipped: Vec<String> =
+            all.filter(|step| !book.pending.done.contains(step)).cloned().collect();
         skipped.sort();
         skipped.dedup();
         let Some(first) = skipped.first().cloned() else {

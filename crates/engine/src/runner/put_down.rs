@@ -81,10 +81,10 @@ impl<W: Workflow> Course<'_, W> {
         self.get_stuck(step, cause.into(), vec![step.to_owned()]).await
     }
 
-    pub(super) fn unclear(&self) -> Option<&'static str> {
+    pub(super) fn unclear(&self) -> Option<String> {
         let open = self.op.book.memory.open.as_deref()?;
         let planned = self.plan.steps.iter().find(|planned| planned.step.name() == open)?;
-        (planned.step.effect() == Effect::Once).then(|| planned.step.name())
+        (planned.step.effect() == Effect::Once).then(|| open.to_owned())
     }
 
     /// The steps whose work may still be in the world.
@@ -160,7 +160,7 @@ impl<W: Workflow> Course<'_, W> {
         let finish = self.over(phase, at, cause, Some(event));
         self.op.book.commit(Write::Finish(Box::new(finish))).await?;
         self.op.book.feed.tell(self.op.id, seq);
-        self.house.observer.finished(W::KIND, phase, at.since(self.created_at));
+        self.house.observer.finished(self.plan.kind(), phase, at.since(self.created_at));
         Ok(Left::Finished(phase))
     }
 
@@ -191,7 +191,9 @@ impl<W: Workflow> Course<'_, W> {
 
     /// The store would not take what we wrote, and never will: a person must look.
     pub(super) async fn refused(&mut self, halt: Halt) -> Left {
-        let Halt::Fail { cause } = halt else { return Left::LetGo(LetGo::StoreLost(format!("{halt:?}"))) };
+        let (Halt::Fail { cause } | Halt::Unknown { cause }) = halt else {
+            return Left::LetGo(LetGo::StoreLost(format!("{halt:?}")));
+        };
         self.op.book.pending = Changes::default();
         match self.get_stuck("engine", cause, self.left_over()).await {
             Ok(left) => left,

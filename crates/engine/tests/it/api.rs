@@ -98,7 +98,7 @@ async fn an_engine_says_what_it_knows_about_its_workflows() {
     assert_eq!(engine.workflows().len(), 1);
     assert!(engine.workflow("test.other").is_none());
     let info = engine.workflow("test.script").unwrap();
-    assert_eq!((info.workflow, info.about), ("test.script", "Does what the params say."));
+    assert_eq!((info.workflow.as_str(), info.about.as_str()), ("test.script", "Does what the params say."));
     assert_eq!((info.on_failure, info.deadline_seconds, info.steps.len()), ("unwind", 3600, 3));
     let leaves = Stage::with(&Props { on_failure: OnFailure::Leave, ..Props::default() }).await;
     assert_eq!(leaves.house.engine.workflow("test.script").unwrap().on_failure, "leave");

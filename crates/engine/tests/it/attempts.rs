@@ -95,10 +95,10 @@ struct Loses(Order, Arc<Mutex<Vec<LostCall>>>);
 
 #[async_trait]
 impl Step<Buy> for Loses {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.0.name()
     }
-    fn title(&self) -> &'static str {
+    fn title(&self) -> &str {
         self.0.title()
     }
     async fn run(&self, op: &mut Operation<Buy>) -> Outcome {

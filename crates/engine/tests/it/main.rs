@@ -11,4 +11,5 @@ mod parting;
 mod scripted;
 mod simulation;
 mod upgrades;
+mod versions;
 mod wishes;

@@ -22,7 +22,7 @@ fn table(guide: &str, workflow: &str) -> Vec<(String, String)> {
 }
 
 fn check(guide: &str, workflow: &str, plan: &[StepInfo]) {
-    let plan: Vec<_> = plan.iter().map(|step| (step.weight.to_string(), step.name.to_owned())).collect();
+    let plan: Vec<_> = plan.iter().map(|step| (step.weight.to_string(), step.name.clone())).collect();
     assert_eq!(table(guide, workflow), plan, "{guide}");
 }
 

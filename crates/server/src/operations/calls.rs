@@ -7,7 +7,7 @@ use engine::{StepInfo, StepResult};
 use super::plan::find;
 use crate::app_state::Shared;
 use crate::http::Failure;
-use crate::metrics::Meter;
+use crate::metrics::{Meter, Tally};
 use crate::query::{Name, Query};
 use crate::wire;
 
@@ -30,14 +30,17 @@ pub(crate) async fn get_workflow_calls(
 ) -> Result<Json<wire::WorkflowCalls>, Failure> {
     query.finish()?;
     let info = find(&app, &name)?;
-    let steps = info.steps.iter().map(|step| calls(&app.meter, info.workflow, step)).collect();
+    let steps = info.steps.iter().map(|step| calls(&app.meter, &info.workflow, step)).collect();
     Ok(Json(wire::WorkflowCalls { workflow: name, steps }))
 }
 
-fn calls(meter: &Meter, workflow: &'static str, step: &StepInfo) -> wire::StepCalls {
-    let mut calls = wire::StepCalls { step: step.name.to_owned(), ..wire::StepCalls::default() };
+fn calls(meter: &Meter, workflow: &str, step: &StepInfo) -> wire::StepCalls {
+    let mut calls = wire::StepCalls { step: step.name.clone(), ..wire::StepCalls::default() };
     let (mut all, mut bad) = (0, 0);
-    for (result, count, took) in meter.calls(workflow, step.name) {
+    let tallies = meter.calls(workflow, &step.name);
+    let percentiles = Tally::percentiles(tallies.iter().map(|(_, tally)| tally));
+    (calls.p50_seconds, calls.p99_seconds) = percentiles.unzip();
+    for (result, Tally { count, took, .. }) in tallies {
         all += count;
         if matches!(result, StepResult::Retried | StepResult::Failed) {
             bad += count;

@@ -46,7 +46,7 @@ pub(crate) async fn explain_operation(
         Some(resource) if is_queued(summary) => holder(&app, resource).await?,
         _ => None,
     };
-    let plan = app.engine.workflow(&summary.workflow);
+    let plan = app.engine.plan_of(&inspection);
     let now = app.engine.now();
     let known = Known { inspection: &inspection, plan: plan.as_ref(), now, paused_by, queued_behind };
     Ok(Json(explain(&known)))

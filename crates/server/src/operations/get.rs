@@ -39,7 +39,7 @@ pub async fn get_operation(
 ) -> Result<Response, Failure> {
     query.finish()?;
     let inspection = inspect(&app, id).await?;
-    let plan = app.engine.workflow(&inspection.shown.summary.workflow);
+    let plan = app.engine.plan_of(&inspection);
     let detail = detail(inspection, plan.as_ref());
     let tag = tag(&detail)?;
     // Callers may keep the answer, but must ask each time whether it still holds.

@@ -46,7 +46,7 @@ pub(crate) async fn get_workflow(
 /// The workflow with this name, which must be there.
 pub(super) fn find(app: &AppState, name: &str) -> Result<WorkflowInfo, Failure> {
     app.engine.workflow(name).ok_or_else(|| {
-        let known: Vec<&str> = app.engine.workflows().into_iter().map(|info| info.workflow).collect();
+        let known: Vec<String> = app.engine.workflows().into_iter().map(|info| info.workflow).collect();
         let detail = format!("there is no workflow {name:?}; known are {}", known.join(", "));
         Failure::new(Code::WorkflowNotFound, detail)
     })

@@ -14,11 +14,12 @@ pub(super) fn steps(inspection: &Inspection, plan: Option<&WorkflowInfo>) -> Vec
     let mut steps: Vec<Step> = planned
         .iter()
         .map(|info| {
-            let (state, cause) = view.state(info.name, info.conditional, current == Some(info.name));
-            step((info.weight, info.name, info.title), &view, state, cause)
+            let (state, cause) =
+                view.state(&info.name, info.conditional, current == Some(info.name.as_str()));
+            step((info.weight, &info.name, &info.title), &view, state, cause)
         })
         .collect();
-    let known: BTreeSet<&str> = planned.iter().map(|info| info.name).collect();
+    let known: BTreeSet<&str> = planned.iter().map(|info| info.name.as_str()).collect();
     for name in view.names().filter(|name| !known.contains(name)) {
         let (state, cause) = view.state(name, false, current == Some(name));
         steps.push(step((0, name, "(this release does not have this step)"), &view, state, cause));
@@ -119,17 +120,17 @@ impl View<'_> {
         if memory.goes_back() {
             let is_left = |info: &&StepInfo| {
                 info.effect != "pure"
-                    && memory.started.contains(info.name)
-                    && !memory.undone.contains(info.name)
+                    && memory.started.contains(&info.name)
+                    && !memory.undone.contains(&info.name)
             };
-            return planned.iter().rev().find(is_left).map(|info| info.name);
+            return planned.iter().rev().find(is_left).map(|info| info.name.as_str());
         }
         let open = memory.open.as_deref();
-        let announced = planned.iter().find(|info| open == Some(info.name)).map(|info| info.name);
+        let announced = planned.iter().map(|info| info.name.as_str()).find(|name| open == Some(name));
         let is_next = |info: &&StepInfo| {
-            !memory.done.contains(info.name) && !memory.skipped.contains_key(info.name) && !info.conditional
+            !memory.done.contains(&info.name) && !memory.skipped.contains_key(&info.name) && !info.conditional
         };
-        announced.or_else(|| planned.iter().find(is_next).map(|info| info.name))
+        announced.or_else(|| planned.iter().find(is_next).map(|info| info.name.as_str()))
     }
 
     fn state(&self, name: &str, conditional: bool, is_current: bool) -> (StepState, Option<String>) {
@@ -155,6 +156,9 @@ impl View<'_> {
         }
         if is_current {
             return (StepState::Running, None);
+        }
+        if let Some(reason) = memory.unneeded.get(name) {
+            return (StepState::Skipped, Some(reason.to_string()));
         }
         if memory.done.contains(name) {
             return (StepState::Done, None);

@@ -60,6 +60,12 @@ pub struct StepCalls {
     pub results: BTreeMap<String, u64>,
     /// How long all of them took together.
     pub seconds: f64,
+    /// Half of the calls took no longer. Exact to a fifth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_seconds: Option<f64>,
+    /// 99 of 100 calls took no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_seconds: Option<f64>,
     pub health: StepHealth,
 }
 
@@ -81,8 +87,8 @@ pub enum StepHealth {
 impl From<engine::WorkflowInfo> for Workflow {
     fn from(info: engine::WorkflowInfo) -> Workflow {
         Workflow {
-            workflow: info.workflow.to_owned(),
-            about: info.about.to_owned(),
+            workflow: info.workflow,
+            about: info.about,
             on_failure: info.on_failure.to_owned(),
             deadline_seconds: info.deadline_seconds,
             steps: info.steps.into_iter().map(WorkflowStep::from).collect(),
@@ -94,10 +100,10 @@ impl From<engine::StepInfo> for WorkflowStep {
     fn from(info: engine::StepInfo) -> WorkflowStep {
         WorkflowStep {
             weight: info.weight,
-            name: info.name.to_owned(),
-            title: info.title.to_owned(),
+            name: info.name,
+            title: info.title,
             effect: info.effect.to_owned(),
-            driver: info.driver.map(str::to_owned),
+            driver: info.driver,
             conditional: info.conditional,
             clean_up: info.clean_up,
         }

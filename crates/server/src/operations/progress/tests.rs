@@ -31,18 +31,19 @@ pub(crate) fn inspection(phase: Phase, bodies: Vec<Body>) -> Inspection {
 }
 
 pub(crate) fn plan() -> WorkflowInfo {
-    let step = |weight, name, title, conditional| StepInfo {
+    let step = |weight, name: &str, title: &str, conditional| StepInfo {
         weight,
-        name,
-        title,
+        name: name.into(),
+        title: title.into(),
         effect: "keyed",
         driver: None,
         conditional,
         clean_up: false,
     };
     WorkflowInfo {
-        workflow: "test.letters",
-        about: "Spells.",
+        workflow: "test.letters".into(),
+        version: None,
+        about: "Spells.".into(),
         on_failure: "unwind",
         deadline_seconds: 60,
         steps: vec![
@@ -50,6 +51,7 @@ pub(crate) fn plan() -> WorkflowInfo {
             step(2, "b", "Writing b", false),
             step(3, "c", "Writing c", true),
         ],
+        schema: Default::default(),
     }
 }
 

@@ -5,14 +5,14 @@ use engine::WorkflowInfo;
 use super::draft::Draft;
 
 pub(crate) struct Planned {
-    pub(crate) title: &'static str,
-    pub(crate) name: &'static str,
+    pub(crate) title: String,
+    pub(crate) name: String,
 }
 
 /// Those of the plan that apply.
 pub(crate) fn of(draft: &Draft, workflow: Option<WorkflowInfo>) -> Vec<Planned> {
     let steps = workflow.map(|workflow| workflow.steps).unwrap_or_default();
-    let applies = steps.into_iter().filter(|step| applies(step.name, draft));
+    let applies = steps.into_iter().filter(|step| applies(&step.name, draft));
     applies.map(|step| Planned { title: step.title, name: step.name }).collect()
 }
 

@@ -134,7 +134,7 @@ fn views(record: &LaunchRecord, state: impl Fn(&str) -> StepState) -> Vec<StepVi
     let shape = record.shape();
     let error = record.state.error.as_ref();
     let applicable = TABLE.iter().filter(|line| line.applies(shape));
-    let view = |(index, line): (usize, &Line)| StepView {
+    let view = |(index, line): (usize, &'static Line)| StepView {
         index,
         name: line.name(),
         title: line.title(),

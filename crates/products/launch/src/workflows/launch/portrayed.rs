@@ -64,11 +64,11 @@ pub(crate) fn portray(op: &mut Operation<Launch>) -> Result<(), Halt> {
 
 #[async_trait]
 impl Step<Launch> for Portrayed {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.step.name()
     }
 
-    fn title(&self) -> &'static str {
+    fn title(&self) -> &str {
         self.step.title()
     }
 
@@ -76,7 +76,7 @@ impl Step<Launch> for Portrayed {
         self.step.effect()
     }
 
-    fn driver(&self) -> Option<&'static str> {
+    fn driver(&self) -> Option<&str> {
         self.step.driver()
     }
 

@@ -26,11 +26,11 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &str {
         self.step.name()
     }
 
-    pub(crate) fn title(&self) -> &'static str {
+    pub(crate) fn title(&self) -> &str {
         self.step.title()
     }
 

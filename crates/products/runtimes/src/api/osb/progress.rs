@@ -114,8 +114,9 @@ impl Broker {
     fn under_way(&self, progress: &Progress) -> String {
         let plan = self.app.engine.workflow(&progress.workflow);
         let step = progress.step.as_deref();
-        let title = plan
-            .and_then(|plan| plan.steps.iter().find(|info| Some(info.name) == step).map(|info| info.title));
+        let found =
+            plan.as_ref().and_then(|plan| plan.steps.iter().find(|info| Some(info.name.as_str()) == step));
+        let title = found.map(|info| info.title.as_str());
         let before = match progress.phase {
             Phase::Stuck => Some("an operator has to look at it"),
             Phase::Paused => Some("an operator holds it"),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Vec<Declared>, String> {
-        let (name, title, effect, driver) = ("create_runtime", "", "keyed", None);
+        let (name, title, effect, driver) = ("create_runtime".into(), String::new(), "keyed", None);
         let step = StepInfo { weight: 10, name, title, effect, driver, conditional: false, clean_up: false };
         parse(text, &[(PROVISION, vec![step]), (UPDATE, Vec::new()), (DEPROVISION, Vec::new())])
     }
