@@ -82,6 +82,10 @@ class Suite:
         apart = replace(self, name=f"{self.name.partition('/')[0]}/{word}", only=[word])
         return [apart, replace(self, skip=[word])]
 
+    def count(self) -> None:
+        for passed, failed, ignored in RESULT_LINE.findall(self.output):
+            self.passed, self.failed, self.ignored = int(passed), int(failed), int(ignored)
+
     def run(self, skip: list[str]) -> None:
         # The harness reports times only to those who say that they know it may change.
         environment = {**os.environ, "RUSTC_BOOTSTRAP": "1", "CARGO_MANIFEST_DIR": self.directory}
@@ -102,9 +106,49 @@ class Suite:
             self.output = out.read().decode(errors="replace")
         self.seconds = time.monotonic() - began
         self.cpu_seconds = usage.ru_utime + usage.ru_stime
-        for passed, failed, ignored in RESULT_LINE.findall(self.output):
-            self.passed, self.failed, self.ignored = int(passed), int(failed), int(ignored)
+        self.count()
         self.tests = [(float(one["seconds"]), one["name"]) for one in TEST_LINE.finditer(self.output)]
+
+
+@dataclass
+class SdkSuite(Suite):
+    """The tests of an SDK, which the tool of its language runs. `words` counts those that passed, failed and did not run."""
+
+    arguments: list[str] = field(default_factory=list)
+    words: tuple[str, str, str] = ("", "", "")
+
+    @property
+    def is_ok(self) -> bool:
+        return super().is_ok and self.passed > 0
+
+    def command(self, skip: list[str]) -> list[str]:
+        return [self.program, *self.arguments]
+
+    def count(self) -> None:
+        # A number where the tool sums them up, or the lines where it has one for each.
+        found = [re.findall(word, self.output, re.M) for word in self.words]
+        self.passed, self.failed, self.ignored = (sum(int(one) if one.isdigit() else 1 for one in each) for each in found)
+
+
+def sdk_suites() -> list[Suite]:
+    """The SDKs in `sdk/`. ./test installs what they need."""
+    packages = Path(os.environ.get("PROVISION_ENGINE_TYPESCRIPT", TARGET / "typescript" / "node_modules"))
+    built = TARGET / "typescript" / "out"
+    compile_and_run = (
+        f"rm -rf '{built}' && '{packages}/.bin/tsc' -p . --typeRoots '{packages}/@types' --outDir '{built}' && "
+        f"exec node --test --test-reporter=tap '{built}/provision_engine_steps.test.mjs'"
+    )
+    unittest = ["-m", "unittest", "-v"]
+    of_python = (r"^.* \.\.\. ok$", r"^.* \.\.\. (?:FAIL|ERROR)$", r"^.* \.\.\. skipped.*$")
+    of_node = (r"^# pass (\d+)", r"^# fail (\d+)", r"^# (?:skipped|cancelled|todo) (\d+)")
+    of_go = (r"^--- PASS", r"^--- FAIL", r"^--- SKIP")
+    place = ROOT / "sdk"
+    return [
+        SdkSuite("sdk/python", sys.executable, str(place / "python"), False, arguments=unittest, words=of_python),
+        SdkSuite("sdk/typescript", "sh", str(place / "typescript"), False, arguments=["-c", compile_and_run], words=of_node),
+        SdkSuite("sdk/go", "go", str(place / "go"), False, arguments=["test", "-count=1", "-v", "./..."], words=of_go),
+        SdkSuite("sdk/templates", sys.executable, str(place / "templates"), False, arguments=unittest, words=of_python),
+    ]
 
 
 def build() -> None:
@@ -245,7 +289,7 @@ def print_table(suites: list[Suite]) -> None:
 
 def run(counts: Path, skip: list[str]) -> bool:
     built = [Suite(**suite) for suite in json.loads(BUILT.read_text())]
-    suites = [part for suite in built for part in suite.split() if not set(part.only) & set(skip)]
+    suites = [part for suite in built for part in suite.split() if not set(part.only) & set(skip)] + sdk_suites()
     began = time.monotonic()
     run_all(suites, skip)
     print_table(suites)

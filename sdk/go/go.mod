@@ -1,0 +1,3 @@
+module provision-engine
+
+go 1.19
