@@ -289,7 +289,8 @@ class Call:
     own_facts: dict = field(default_factory=dict, repr=False)  # what this step answered before
     own_secrets: dict = field(default_factory=dict, repr=False)
     signal: Optional[Signal] = field(default=None, repr=False)
-    signal_url: Optional[str] = None
+    signal_url: Optional[str] = None  # POST {signal_url}{key} with signal_token as bearer token sends a signal
+    signal_token: Optional[str] = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, body: bytes) -> "Call":
@@ -318,7 +319,7 @@ class Call:
             operation=_operation(operation), params=_get(call, "params", dict, {}), facts=facts,
             own_facts=_get(own, "facts", dict, {}, "own."), own_secrets=secrets,
             signal=None if signal is None else Signal(_get(signal, "key", str, path="signal."), signal.get("payload")),
-            signal_url=_get(call, "signal_url", str, None),
+            signal_url=_get(call, "signal_url", str, None), signal_token=_get(call, "signal_token", str, None),
         )
 
 

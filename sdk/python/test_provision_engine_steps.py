@@ -80,7 +80,7 @@ class Vectors(unittest.TestCase):
                     continue
                 parsed = Call.parse(body)
                 reads = vector["reads"]
-                for name in ("action", "step", "attempt", "key", "params", "facts", "own_facts", "own_secrets", "signal_url"):
+                for name in ("action", "step", "attempt", "key", "params", "facts", "own_facts", "own_secrets", "signal_url", "signal_token"):
                     self.assertEqual(getattr(parsed, name), reads[name], name)
                 self.assertEqual(vars(parsed.operation), reads["operation"])
                 self.assertEqual(parsed.signal and parsed.signal._asdict(), reads["signal"])

@@ -237,6 +237,7 @@ export function parseCall(body) {
         },
         signal: signal && { key: text(signal, "key", "signal."), payload: (signal["payload"] ?? null) },
         signalUrl: textOrNull(call, "signal_url"),
+        signalToken: textOrNull(call, "signal_token"),
     };
 }
 function text(values, name, path = "") {

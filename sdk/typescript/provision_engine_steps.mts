@@ -243,7 +243,9 @@ export interface Call<Params = Facts> {
   own: { facts: Facts; secrets: Secrets };
   /** The signal that ended the wait of this step. */
   signal: { key: string; payload: Json } | null;
+  /** `POST {signalUrl}{key}` with `signalToken` as bearer token sends a signal. */
   signalUrl: string | null;
+  signalToken: string | null;
 }
 
 /** The body of a request is no call. The message names the field and repeats no value. */
@@ -289,6 +291,7 @@ export function parseCall<Params = Facts>(body: string): Call<Params> {
     },
     signal: signal && { key: text(signal, "key", "signal."), payload: (signal["payload"] ?? null) as Json },
     signalUrl: textOrNull(call, "signal_url"),
+    signalToken: textOrNull(call, "signal_token"),
   };
 }
 

@@ -84,7 +84,7 @@ test("vectors: calls", () => {
       );
       continue;
     }
-    const { operation, own_facts, own_secrets, signal_url, ...rest } = vector.reads;
+    const { operation, own_facts, own_secrets, signal_url, signal_token, ...rest } = vector.reads;
     const { workflow_version: workflowVersion, created_at: createdAt, deadline_at: deadlineAt, ...others } = operation;
     assert.deepEqual(
       parseCall(vector.body),
@@ -93,6 +93,7 @@ test("vectors: calls", () => {
         operation: { ...others, workflowVersion, createdAt, deadlineAt },
         own: { facts: own_facts, secrets: own_secrets },
         signalUrl: signal_url,
+        signalToken: signal_token,
       },
       vector.name,
     );

@@ -378,7 +378,9 @@ type Call struct {
 	Facts     map[string]Facts // of the steps before, by the name of the step
 	Own       Own              // what this step answered before
 	Signal    *Signal
-	SignalURL string
+	// POST to SignalURL followed by a key, with SignalToken as bearer token, sends a signal.
+	SignalURL   string
+	SignalToken string
 }
 
 // Own is what this step answered before.
@@ -438,6 +440,7 @@ func ParseCall(body []byte) (*Call, error) {
 	read.into("own", &own, "an object", false)
 	read.into("signal", &signal, "an object", false)
 	read.into("signal_url", &call.SignalURL, "a text", false)
+	read.into("signal_token", &call.SignalToken, "a text", false)
 	var params map[string]json.RawMessage
 	read.into("params", &params, "an object", false)
 	if params != nil {

@@ -140,6 +140,7 @@ func TestVectorsOfCalls(t *testing.T) {
 		OwnSecrets        Secrets `json:"own_secrets"`
 		Signal            *Signal
 		SignalURL         string `json:"signal_url"`
+		SignalToken       string `json:"signal_token"`
 	}
 	type vector struct {
 		Name, Body, Names string
@@ -174,7 +175,7 @@ func TestVectorsOfCalls(t *testing.T) {
 			equal(t, call.Signal.Key, v.Reads.Signal.Key)
 			equal(t, decoded(t, call.Signal.Payload), decoded(t, v.Reads.Signal.Payload))
 		}
-		got := reads{call.Action, call.Step, call.Key, call.Attempt, call.Operation, nil, call.Facts, call.Own.Facts, call.Own.Secrets, nil, call.SignalURL}
+		got := reads{call.Action, call.Step, call.Key, call.Attempt, call.Operation, nil, call.Facts, call.Own.Facts, call.Own.Secrets, nil, call.SignalURL, call.SignalToken}
 		equal(t, (call.Signal == nil), (v.Reads.Signal == nil))
 		v.Reads.Params, v.Reads.Signal = nil, nil
 		equal(t, got, v.Reads)
