@@ -12,6 +12,7 @@ use std::fmt;
 
 use axum::Router;
 use axum::routing::{get, post};
+use engine::Capability;
 use server::wire::{Proof, Role};
 
 use crate::desk::Desk;
@@ -24,7 +25,7 @@ pub(crate) static SECTION: Section = Section {
     path: "/console/admin",
     icon: Icon::Gear,
     position: 930,
-    is_for: |visitor| visitor.is(engine::Role::Admin),
+    is_for: |visitor| visitor.can(Capability::Administer),
 };
 
 pub(crate) fn routes() -> Router<Desk> {
@@ -66,23 +67,15 @@ const TABS: [(Tab, &str, &str); 7] = [
     (Tab::Keys, "Keys", "/console/admin/keys"),
 ];
 
-/// A role, and what it is good for.
-struct RoleChoice {
-    role: Role,
-    name: &'static str,
-    about: &'static str,
+/// Those that may look first, because most people get one of them.
+fn roles() -> impl Iterator<Item = engine::Role> {
+    let may_look = |role: &engine::Role| role.can(Capability::Read);
+    let all = || engine::Role::ALL.into_iter();
+    all().filter(may_look).chain(all().filter(move |role| !may_look(role)))
 }
 
-const ROLES: [RoleChoice; 5] = [
-    RoleChoice { role: Role::Reader, name: "reader", about: "looks at everything but secrets" },
-    RoleChoice { role: Role::Operator, name: "operator", about: "also cancels, pauses, retries and repairs" },
-    RoleChoice { role: Role::Launcher, name: "launcher", about: "launches machines, and sees nothing else" },
-    RoleChoice { role: Role::Admin, name: "admin", about: "may do everything" },
-    RoleChoice { role: Role::Broker, name: "broker", about: "a platform that asks for service instances" },
-];
-
 fn role_named(name: &str) -> Option<Role> {
-    ROLES.iter().find(|choice| choice.name == name).map(|choice| choice.role)
+    name.parse::<engine::Role>().ok().map(Role::from)
 }
 
 /// What the API says about a field, as it is said beside the field.

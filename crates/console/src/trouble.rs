@@ -51,8 +51,9 @@ impl Trouble {
             .hint("It may have been removed, or the address may be incomplete.")
     }
 
-    /// The visitor lacks this role.
-    pub fn needs(role: engine::Role) -> Trouble {
+    /// The visitor may not do this.
+    pub fn needs(capability: engine::Capability) -> Trouble {
+        let role = capability.role();
         Trouble::new(StatusCode::FORBIDDEN, "Not allowed", format!("This needs the role {role}."))
             .hint("Ask somebody who has it.")
     }

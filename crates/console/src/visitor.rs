@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use engine::store::StoreError;
-use engine::{Role, SessionRow, WorkflowInfo};
+use engine::{Capability, Role, SessionRow, WorkflowInfo};
 use server::Principal;
 use server::principal::Verb;
 use sha2::{Digest, Sha256};
@@ -51,12 +51,11 @@ impl Visitor {
         &self.principal.name
     }
 
-    /// The ladder of those who look after operations: reader, operator, admin.
-    pub fn is(&self, role: Role) -> bool {
-        self.principal.has(role)
+    pub fn can(&self, capability: Capability) -> bool {
+        self.principal.can(capability)
     }
 
-    /// The highest role, or “none”.
+    /// The role with most capabilities, or “none”.
     pub fn role(&self) -> &'static str {
         self.principal.role().map_or("none", Role::as_str)
     }
@@ -73,7 +72,7 @@ impl Visitor {
 
     /// Whether they may see operations and what belongs to them.
     pub fn may_look(&self) -> bool {
-        self.is(Role::Reader)
+        self.can(Capability::Read)
     }
 }
 

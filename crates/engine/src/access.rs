@@ -1,5 +1,7 @@
 //! Who may knock at the doors, and what they did.
 
+mod capability;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -9,27 +11,25 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
-/// What a token may do; each role includes the ones before it, except that only an admin may do what a broker or
-/// a launcher may.
+pub use capability::{Capability, Grant, Scope};
+
+/// A set of capabilities under a name that people give to tokens, users and groups. What each of them may do is
+/// [`Role::capabilities`] and [`Role::verbs`], and nothing else asks for a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Asks for service instances, as a platform does, and sees nothing else.
     Broker,
-    /// Asks for machines through the launch door, and sees nothing else.
     Launcher,
-    /// Looks.
     Reader,
-    /// Also cancels, pauses, resumes, retries and signals.
     Operator,
-    /// Also submits and manages tokens.
     Admin,
 }
 
 impl Role {
+    /// From the one with the least to the one with all capabilities.
     pub const ALL: [Role; 5] = [Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
 
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Role::Broker => "broker",
             Role::Launcher => "launcher",
@@ -37,6 +37,42 @@ impl Role {
             Role::Operator => "operator",
             Role::Admin => "admin",
         }
+    }
+
+    /// What it is good for, in one line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Role::Broker => "a platform that asks for service instances",
+            Role::Launcher => "launches machines, and sees nothing else",
+            Role::Reader => "looks at everything but secrets",
+            Role::Operator => "also cancels, pauses, retries and repairs",
+            Role::Admin => "may do everything",
+        }
+    }
+
+    pub const fn capabilities(self) -> &'static [Capability] {
+        use Capability::{Administer, Operate, Read, SignIn, Submit, UseBroker};
+        match self {
+            Role::Broker => &[UseBroker],
+            Role::Launcher => &[SignIn],
+            Role::Reader => &[SignIn, Read],
+            Role::Operator => &[SignIn, Read, Operate],
+            Role::Admin => &[SignIn, Read, Operate, Submit, Administer, UseBroker],
+        }
+    }
+
+    /// What it may do with the things of a product that has permissions: `read`, `control`, `write`, or `*` for all.
+    pub const fn verbs(self) -> &'static [&'static str] {
+        match self {
+            Role::Broker => &[],
+            Role::Reader => &["read"],
+            Role::Operator => &["read", "control"],
+            Role::Launcher | Role::Admin => &["*"],
+        }
+    }
+
+    pub fn can(self, capability: Capability) -> bool {
+        self.capabilities().contains(&capability)
     }
 }
 
@@ -119,11 +155,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roles_read_back_and_each_is_above_the_ones_before() {
+    fn roles_read_back_and_are_named_in_errors() {
         for role in Role::ALL {
             assert_eq!(role.to_string().parse::<Role>(), Ok(role));
         }
-        assert!(Role::ALL.is_sorted());
         assert!("king".parse::<Role>().unwrap_err().contains("broker, launcher, reader, operator, admin"));
     }
 }

@@ -38,7 +38,7 @@ mod verdict;
 mod worker;
 mod workflow;
 
-pub use access::{AccessStore, AdminChange, AuditRow, Role, TokenRow};
+pub use access::{AccessStore, AdminChange, AuditRow, Capability, Grant, Role, Scope, TokenRow};
 pub use attempt::{Attempt, Calls, LoseCalls, LostCall, UnknownCall};
 pub use budget::{Budget, RetryPolicy};
 pub use clock::{Clock, Timestamp, WallClock};

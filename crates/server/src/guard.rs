@@ -3,7 +3,7 @@
 use api::{Code, Error, Problem};
 use axum::extract::MatchedPath;
 use axum::http::request::Parts;
-use engine::Role;
+use engine::Capability;
 
 use crate::app_state::AppState;
 use crate::audit::AuditEntry;
@@ -43,8 +43,8 @@ impl Api for AppState {
         };
         let needed = match right.needs {
             Needs::Nothing => None,
-            Needs::ReaderUnlessPublic => (!self.settings.public_metrics).then_some(Role::Reader),
-            Needs::Role(role) => Some(role),
+            Needs::ReadUnlessPublic => (!self.settings.public_metrics).then_some(Capability::Read),
+            Needs::Can(capability) => Some(capability),
         };
         let mut entry = None;
         if let Some(needed) = needed {
@@ -60,7 +60,7 @@ impl Api for AppState {
                 path: parts.uri.path().to_owned(),
                 request: request_id(parts),
             });
-            if !caller.has(needed) {
+            if !caller.can(needed) {
                 return Err(Denial::new(forbidden(&caller, needed), entry));
             }
             parts.extensions.insert(caller);
@@ -69,7 +69,8 @@ impl Api for AppState {
     }
 }
 
-fn forbidden(caller: &Principal, needed: Role) -> Failure {
+pub(crate) fn forbidden(caller: &Principal, needed: Capability) -> Failure {
+    let needed = needed.role();
     let has = caller.role().map_or("no role here".to_owned(), |role| format!("the role {role}"));
     let detail = format!("this needs the role {needed}, and {} has {has}", caller.name);
     Failure::new(Code::Forbidden, detail).with("needs", needed.as_str())

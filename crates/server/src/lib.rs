@@ -54,7 +54,7 @@ pub mod prelude {
     pub use axum::http::Method;
     pub use axum::response::Response;
     pub use axum::routing::{delete, get, patch, post, put};
-    pub use engine::Role;
+    pub use engine::{Capability, Role};
 
     pub use crate::http::Failure;
     pub use crate::http::body::JsonBody;

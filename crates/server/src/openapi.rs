@@ -77,13 +77,13 @@ pub(crate) async fn openapi_json(State(app): State<Shared>) -> Json<OpenApi> {
 /// Adds what follows from the table of rights and from the kind of request, so that no route forgets it.
 fn complete(operation: &mut Operation, right: &Right) {
     let mut problems = vec![(500, "Something broke: `internal`."), (504, "It took too long: `timeout`.")];
-    if let Needs::Role(_) | Needs::ReaderUnlessPublic = right.needs {
+    if let Needs::Can(_) | Needs::ReadUnlessPublic = right.needs {
         secure(operation, &[SCHEME]);
         problems.push((401, "No valid token: `unauthenticated`."));
         problems.push((403, "The role of the token is too low: `forbidden`."));
         problems.push((503, "No database: `database-unavailable` or `database-full`."));
     }
-    if let Needs::Role(_) = right.needs {
+    if let Needs::Can(_) = right.needs {
         problems.push((400, "Something in the request is wrong, and the problem says what."));
     }
     if operation.parameters.is_some() {
@@ -97,8 +97,8 @@ fn complete(operation: &mut Operation, right: &Right) {
     add_errors::<Problem>(operation, "Problem", &problems);
     let role = match right.needs {
         Needs::Nothing => "Needs no token.".to_owned(),
-        Needs::ReaderUnlessPublic => "Needs the role reader, unless metrics are public.".to_owned(),
-        Needs::Role(role) => format!("Needs the role {role}."),
+        Needs::ReadUnlessPublic => "Needs the role reader, unless metrics are public.".to_owned(),
+        Needs::Can(capability) => format!("Needs the role {}.", capability.role()),
     };
     add_paragraph(operation, &role);
 }

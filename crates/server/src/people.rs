@@ -16,7 +16,7 @@ pub(crate) mod sign_out;
 use api::Code;
 use engine::secret::SecretString;
 use engine::store::StoreError;
-use engine::{AdminChange, PeopleStore, Role, Timestamp, UserRow};
+use engine::{AdminChange, Capability, PeopleStore, Role, Timestamp, UserRow};
 
 pub(crate) use gate::SignInGate;
 pub(crate) use sign_in::{Attempt, sign_in};
@@ -55,7 +55,7 @@ fn missing(name: &str) -> Failure {
 
 /// A platform is no person.
 fn check_role(role: Role) -> Result<(), Failure> {
-    if role == Role::Broker {
+    if !role.can(Capability::SignIn) {
         let detail = "role: a broker is a platform and no person; give the platform a token with this role";
         return Err(Failure::new(Code::InvalidBody, detail).with("field", "role"));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::Permission;
-use engine::{Organisation, Proof, Role, SessionRow, Timestamp, TokenRow, UserRow};
+use engine::{Capability, Grant, Organisation, Proof, Role, SessionRow, Timestamp, TokenRow, UserRow};
 
 use crate::tokens::digest;
 
@@ -42,6 +42,8 @@ pub struct Principal {
     pub roles: Vec<Role>,
     /// Whose service instances it uses at the service broker.
     pub platform: String,
+    /// What it may do beyond its roles, for some workflows.
+    grants: Vec<Grant>,
     permissions: Arc<[Permission]>,
 }
 
@@ -55,6 +57,7 @@ pub struct Subject {
     pub account: Option<String>,
     /// The platform whose credential it is; without one it is a platform of its own name.
     pub platform: Option<String>,
+    pub grants: Vec<Grant>,
     /// What is granted word for word; without it the roles say it.
     pub permissions: Option<Vec<Permission>>,
 }
@@ -62,7 +65,7 @@ pub struct Subject {
 impl Principal {
     /// The one way to a principal. An organisation whose name cannot be one counts as missing.
     pub fn of(proof: Proof, subject: Subject) -> Principal {
-        let Subject { name, roles, organisation, account, platform, permissions } = subject;
+        let Subject { name, roles, organisation, account, platform, grants, permissions } = subject;
         let organisation = match organisation.filter(|id| is_organisation(id)) {
             _ if proof.is_of_this_server() => Organisation::Server,
             Some(id) => Organisation::Named(id),
@@ -70,7 +73,7 @@ impl Principal {
         };
         let permissions = permissions.unwrap_or_else(|| permissions_of(&roles)).into();
         let platform = platform.unwrap_or_else(|| name.clone());
-        Principal { name, proof, organisation, account, roles, platform, permissions }
+        Principal { name, proof, organisation, account, roles, platform, grants, permissions }
     }
 
     pub fn of_user(user: &UserRow) -> Principal {
@@ -96,6 +99,7 @@ impl Principal {
             organisation,
             account: None,
             platform: None,
+            grants: Vec::new(),
             permissions: Some(row.permissions.iter().filter_map(|text| Permission::parse(text)).collect()),
         };
         Principal::of(row.proof.clone(), subject)
@@ -116,25 +120,29 @@ impl Principal {
         }
     }
 
-    /// The highest of its roles.
+    /// The one of its roles that has most capabilities.
     pub fn role(&self) -> Option<Role> {
         self.roles.iter().copied().max()
     }
 
-    /// Whether it is at least this on the ladder launcher, reader, operator, admin.
-    pub fn has(&self, role: Role) -> bool {
-        self.roles.iter().any(|own| *own >= role)
+    /// Whether it may do this at all; with a grant, for some workflows.
+    pub fn can(&self, capability: Capability) -> bool {
+        self.has(capability) || self.grants.iter().any(|grant| grant.capability == capability)
+    }
+
+    /// Whether it may do this with a workflow.
+    pub fn can_with(&self, capability: Capability, workflow: &str) -> bool {
+        self.has(capability) || self.grants.iter().any(|grant| grant.allows(capability, workflow))
+    }
+
+    fn has(&self, capability: Capability) -> bool {
+        self.roles.iter().any(|role| role.can(capability))
     }
 
     /// Whether it may use a service instance of this platform. Admins use those of all; an instance of an earlier release
     /// names no platform, and all use it.
     pub fn is_of_platform(&self, platform: &str) -> bool {
-        platform.is_empty() || self.platform == platform || self.roles.contains(&Role::Admin)
-    }
-
-    /// Whether it may use the service broker.
-    pub fn is_platform(&self) -> bool {
-        self.roles.iter().any(|role| matches!(role, Role::Broker | Role::Admin))
+        platform.is_empty() || self.platform == platform || self.has(Capability::Administer)
     }
 
     /// What is not granted is denied. A grant to write is also one to cancel and to retry.
@@ -154,22 +162,14 @@ pub fn permission(resource: &str, verb: Verb) -> String {
     format!("{APPLICATION}:{resource}:{}", verb.as_str())
 }
 
-/// What roles are worth for launches, together.
+/// What roles are worth where permissions count, together.
 fn permissions_of(roles: &[Role]) -> Vec<Permission> {
-    let worth = |role: &Role| -> &[&str] {
-        match role {
-            Role::Broker => &[],
-            Role::Reader => &["read"],
-            Role::Operator => &["read", "control"],
-            Role::Launcher | Role::Admin => &["*"],
-        }
-    };
     let grant = |verb: &&str| Permission {
         application: APPLICATION.to_owned(),
         resource: "*".to_owned(),
         verb: (*verb).to_owned(),
     };
-    roles.iter().flat_map(worth).map(grant).collect()
+    roles.iter().flat_map(|role| role.verbs()).map(grant).collect()
 }
 
 /// It becomes part of the names of records and tenants.
@@ -190,6 +190,7 @@ mod tests {
             organisation: Some("13".into()),
             account: None,
             platform: None,
+            grants: Vec::new(),
             permissions: permissions.map(parsed),
         };
         Principal::of(Proof::CodeFlow, subject)
@@ -224,7 +225,24 @@ mod tests {
         }
         let both = principal(&[Role::Launcher, Role::Reader], None);
         assert!(both.may("pubkey", Verb::Write), "a second role takes nothing away");
-        assert!(both.has(Role::Reader) && !both.has(Role::Operator));
+        assert!(both.can(Capability::Read) && !both.can(Capability::Operate));
+    }
+
+    #[test]
+    fn a_grant_adds_its_workflows_to_the_role() {
+        let subject = |grants: &[&str]| Subject {
+            roles: vec![Role::Reader],
+            grants: grants.iter().map(|text| text.parse().unwrap()).collect(),
+            ..Subject::default()
+        };
+        let may = |grants: &[&str], workflow: &str| {
+            let who = Principal::of(Proof::CodeFlow, subject(grants));
+            (who.can(Capability::Submit), who.can_with(Capability::Submit, workflow))
+        };
+        assert_eq!(may(&[], "orders.create"), (false, false));
+        assert_eq!(may(&["submit:orders.*"], "orders.create"), (true, true));
+        assert_eq!(may(&["submit:orders.*"], "runtime.provision"), (true, false));
+        assert_eq!(may(&["operate:orders.*"], "orders.create"), (false, false));
     }
 
     #[test]

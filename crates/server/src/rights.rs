@@ -1,8 +1,8 @@
-//! Who may do what: every route with the least role that it needs. A route that is not in this table does not
+//! Who may do what: every route with the capability that it needs. A route that is not in this table does not
 //! answer, whatever the router says.
 
 use axum::http::Method;
-use engine::Role;
+use engine::Capability;
 
 use crate::http::rights::{self, change, look};
 
@@ -13,51 +13,52 @@ pub type Right = rights::Right<Needs>;
 pub enum Needs {
     /// No token at all.
     Nothing,
-    /// A reader, unless the settings make metrics public.
-    ReaderUnlessPublic,
-    Role(Role),
+    /// To read, unless the settings make metrics public.
+    ReadUnlessPublic,
+    Can(Capability),
 }
 
 pub static RIGHTS: [Right; 36] = {
-    use Needs::{Nothing, ReaderUnlessPublic};
-    const LAUNCHER: Needs = Needs::Role(Role::Launcher);
-    const READER: Needs = Needs::Role(Role::Reader);
-    const OPERATOR: Needs = Needs::Role(Role::Operator);
-    const ADMIN: Needs = Needs::Role(Role::Admin);
+    use Needs::{Nothing, ReadUnlessPublic};
+    const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
+    const READ: Needs = Needs::Can(Capability::Read);
+    const OPERATE: Needs = Needs::Can(Capability::Operate);
+    const SUBMIT: Needs = Needs::Can(Capability::Submit);
+    const ADMINISTER: Needs = Needs::Can(Capability::Administer);
     [
-        look("/operations", READER),
-        change(Method::POST, "/operations", ADMIN, "operation.submit"),
-        look("/operations/{id}", READER),
-        look("/operations/{id}/journal", READER),
-        look("/operations/{id}/events", READER),
-        look("/operations/{id}/explain", READER),
-        change(Method::POST, "/operations/{id}/cancel", OPERATOR, "operation.cancel"),
-        change(Method::POST, "/operations/{id}/pause", OPERATOR, "operation.pause"),
-        change(Method::POST, "/operations/{id}/resume", OPERATOR, "operation.resume"),
-        change(Method::POST, "/operations/{id}/retry", OPERATOR, "operation.retry"),
-        look("/workflows", READER),
-        look("/workflows/{name}", READER),
-        look("/workflows/{name}/calls", READER),
-        change(Method::POST, "/signals/{key}", OPERATOR, "signal.send"),
-        look("/tokens", ADMIN),
-        change(Method::POST, "/tokens", ADMIN, "token.create"),
-        change(Method::DELETE, "/tokens/{name}", ADMIN, "token.delete"),
-        look("/users", ADMIN),
-        change(Method::POST, "/users", ADMIN, "user.create"),
-        change(Method::PUT, "/users/{name}", ADMIN, "user.change"),
-        change(Method::DELETE, "/users/{name}", ADMIN, "user.delete"),
-        change(Method::DELETE, "/users/{name}/sessions", ADMIN, "user.sign_out"),
-        look("/sessions", ADMIN),
-        change(Method::DELETE, "/sessions/{id}", ADMIN, "session.end"),
-        change(Method::PUT, "/me/password", LAUNCHER, "password.change"),
-        look("/audit", ADMIN),
-        look("/settings", ADMIN),
-        look("/systems", READER),
-        look("/keys", ADMIN),
-        change(Method::POST, "/keys/rotate", ADMIN, "key.rotate"),
+        look("/operations", READ),
+        change(Method::POST, "/operations", SUBMIT, "operation.submit"),
+        look("/operations/{id}", READ),
+        look("/operations/{id}/journal", READ),
+        look("/operations/{id}/events", READ),
+        look("/operations/{id}/explain", READ),
+        change(Method::POST, "/operations/{id}/cancel", OPERATE, "operation.cancel"),
+        change(Method::POST, "/operations/{id}/pause", OPERATE, "operation.pause"),
+        change(Method::POST, "/operations/{id}/resume", OPERATE, "operation.resume"),
+        change(Method::POST, "/operations/{id}/retry", OPERATE, "operation.retry"),
+        look("/workflows", READ),
+        look("/workflows/{name}", READ),
+        look("/workflows/{name}/calls", READ),
+        change(Method::POST, "/signals/{key}", OPERATE, "signal.send"),
+        look("/tokens", ADMINISTER),
+        change(Method::POST, "/tokens", ADMINISTER, "token.create"),
+        change(Method::DELETE, "/tokens/{name}", ADMINISTER, "token.delete"),
+        look("/users", ADMINISTER),
+        change(Method::POST, "/users", ADMINISTER, "user.create"),
+        change(Method::PUT, "/users/{name}", ADMINISTER, "user.change"),
+        change(Method::DELETE, "/users/{name}", ADMINISTER, "user.delete"),
+        change(Method::DELETE, "/users/{name}/sessions", ADMINISTER, "user.sign_out"),
+        look("/sessions", ADMINISTER),
+        change(Method::DELETE, "/sessions/{id}", ADMINISTER, "session.end"),
+        change(Method::PUT, "/me/password", SIGN_IN, "password.change"),
+        look("/audit", ADMINISTER),
+        look("/settings", ADMINISTER),
+        look("/systems", READ),
+        look("/keys", ADMINISTER),
+        change(Method::POST, "/keys/rotate", ADMINISTER, "key.rotate"),
         look("/healthz", Nothing),
         look("/readyz", Nothing),
-        look("/metrics", ReaderUnlessPublic),
+        look("/metrics", ReadUnlessPublic),
         look("/openapi.json", Nothing),
         look("/errors", Nothing),
         look("/errors/{code}", Nothing),
@@ -81,7 +82,7 @@ mod tests {
         for right in &RIGHTS {
             let changes = right.method != Method::GET;
             assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
-            let more = matches!(right.needs, Needs::Role(role) if role > Role::Reader);
+            let more = matches!(right.needs, Needs::Can(needed) if !engine::Role::Reader.can(needed));
             assert!(more || !changes || right.path == "/me/password", "{} {}", right.method, right.path);
         }
     }

@@ -48,7 +48,7 @@ impl Product for Domains {
     }
 
     fn api(&self, _: &Config) -> Result<Option<Arc<dyn Endpoints>>> {
-        let right = change(Method::POST, "/domains", Needs::Role(Role::Operator), "domain.order");
+        let right = change(Method::POST, "/domains", Needs::Can(Capability::Operate), "domain.order");
         Ok(Some(Arc::new(Routes::default().add(right, post(create)))))
     }
 

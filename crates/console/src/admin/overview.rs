@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use server::wire::{System, SystemList, SystemState};
 
 use super::Tab;
@@ -38,8 +38,8 @@ impl From<&SystemState> for Chip {
 }
 
 pub(super) async fn show(visitor: Visitor) -> Response {
-    if !visitor.is(Role::Admin) {
-        return Trouble::needs(Role::Admin).page(&visitor);
+    if !visitor.can(Capability::Administer) {
+        return Trouble::needs(Capability::Administer).page(&visitor);
     }
     match look(&visitor.api).await {
         Ok(now) => Shell::new(&visitor, &crate::admin::SECTION, "Systems")

@@ -6,7 +6,7 @@ use axum::response::Response;
 use engine::secret::SecretString;
 use server::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 
-use super::{ROLES, RoleChoice, Tab, role_named, said};
+use super::{Tab, role_named, said};
 use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
@@ -70,8 +70,8 @@ impl People {
 }
 
 /// What people may be; a broker is a platform.
-fn roles() -> impl Iterator<Item = &'static RoleChoice> {
-    ROLES.iter().filter(|choice| choice.name != "broker")
+fn roles() -> impl Iterator<Item = engine::Role> {
+    super::roles().filter(|role| role.can(engine::Capability::SignIn))
 }
 
 fn password(fields: &Fields, name: &str) -> Option<Password> {

@@ -6,7 +6,7 @@ use axum::response::Response;
 use engine::Timestamp;
 use server::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
 
-use super::{ROLES, Tab, role_named, said};
+use super::{Tab, role_named, said};
 use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use server::wire::Control;
 use uuid::Uuid;
 
@@ -94,7 +94,7 @@ async fn draw(
     error: Option<String>,
 ) -> Result<Ask, Trouble> {
     let id = id_of(id)?;
-    if !visitor.is(Role::Operator) {
+    if !visitor.can(Capability::Operate) {
         let detail = format!("This needs the role operator, and yours is {}.", visitor.role());
         return Err(Trouble::new(StatusCode::FORBIDDEN, "Not allowed", detail));
     }

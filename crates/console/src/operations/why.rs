@@ -1,7 +1,7 @@
 //! Why an operation is where it is, and what can be done about it here.
 
 use askama::Template;
-use engine::{Role, Verb};
+use engine::{Capability, Verb};
 use server::wire::{Asked, Explanation, OperationDetail, Phase};
 
 use super::look::Look;
@@ -50,7 +50,7 @@ impl Why {
         let Look { detail, why } = look.clone();
         let phase = detail.operation.phase;
         let advice = Advice::read(&why.what_you_can_do);
-        let may_operate = visitor.is(Role::Operator);
+        let may_operate = visitor.can(Capability::Operate);
         Why {
             tone: tone(phase),
             reason: sentence(unfinished(&why.reason)),

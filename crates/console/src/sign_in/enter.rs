@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use engine::secret::SecretString;
 use engine::store::StoreError;
 use server::{Denied, Principal, SignInError};
@@ -81,13 +81,13 @@ pub(super) async fn with_token(State(desk): State<Desk>, headers: HeaderMap, fie
 /// A session, and the page that was asked for; a principal with nothing to see here gets none.
 pub(super) async fn welcome(desk: &Hub, headers: &HeaderMap, who: &Principal, back: &str) -> Response {
     let again = |status, error: String| form(desk, headers, status, back, "", Some(error));
-    if !who.has(Role::Launcher) && !who.has_permissions() {
+    if !who.can(Capability::SignIn) && !who.has_permissions() {
         return again(StatusCode::FORBIDDEN, no_access(who));
     }
     match visitor::begin(desk, who).await {
         Ok(secret) => {
             desk.inside.write_down(&who.name, "session.begin", who.proof.kind().as_str(), "303").await;
-            let home = if who.has(Role::Reader) { path::HOME } else { desk.start_page() };
+            let home = if who.can(Capability::Read) { path::HOME } else { desk.start_page() };
             let back = path::back(back);
             let mut response = see_other(if back == path::HOME { home } else { back });
             let kept = cookie::write(cookie::SESSION, &secret, Some(desk.settings.session), desk.is_https());
@@ -102,7 +102,7 @@ pub(super) async fn welcome(desk: &Hub, headers: &HeaderMap, who: &Principal, ba
 }
 
 fn no_access(who: &Principal) -> String {
-    if who.is_platform() {
+    if who.can(Capability::UseBroker) {
         return "This token is for a platform. Use one with another role.".to_owned();
     }
     format!("{} is known, but has no role here. Ask an admin to put you into a group.", who.name)

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use server::wire::{StepCalls, Workflow, WorkflowStep};
 use tokio::try_join;
 
@@ -105,7 +105,7 @@ async fn draw(visitor: &Visitor, name: &str, form: Form) -> Result<Show, Trouble
     let row =
         |step: &WorkflowStep| Row { calls: calls.remove(&step.name).unwrap_or_default(), step: step.clone() };
     let rows = workflow.steps.iter().map(row).collect();
-    let form = visitor.is(Role::Admin).then_some(form);
+    let form = visitor.can(Capability::Submit).then_some(form);
     let operations =
         format!("/console/operations{}", path::query([("workflow", workflow.workflow.as_str())]));
     Ok(Show { csrf: visitor.csrf.clone(), workflow, rows, form, operations })

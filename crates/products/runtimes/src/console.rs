@@ -19,7 +19,7 @@ use api::client::ErrorFormat;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::{get, post};
-use engine::Role;
+use engine::Capability;
 
 use console::list::live;
 use console::parts::Icon;
@@ -46,7 +46,7 @@ pub fn pages(pages: &mut Pages) {
         title: "A runtime",
         about: "Asks the Provisioner for a Kubernetes cluster, as a platform does through the service broker.",
         button: "Start a runtime",
-        is_for: |visitor| visitor.is(Role::Admin),
+        is_for: |visitor| visitor.can(Capability::UseBroker),
         start: |visitor, name| Box::pin(try_it::start(visitor, name)),
     });
     pages.api(ProductApi {

@@ -14,7 +14,7 @@ use api::client::ErrorFormat;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::{get, post};
-use engine::Role;
+use engine::Capability;
 use server::wire::OperationDetail;
 use uuid::Uuid;
 
@@ -40,7 +40,7 @@ pub fn pages(pages: &mut Pages) {
         title: "A serverless runtime",
         about: "Asks OpenNebula for a machine that runs functions, as a device does.",
         button: "Start a serverless runtime",
-        is_for: |visitor| visitor.is(Role::Admin),
+        is_for: |visitor| visitor.can(Capability::Administer),
         start: |visitor, name| Box::pin(try_it::start(visitor, name)),
     });
     pages.api(ProductApi {

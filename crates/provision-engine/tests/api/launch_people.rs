@@ -60,6 +60,7 @@ impl Bearers for Issuer {
             organisation: claims["org"].as_str().map(str::to_owned),
             account: None,
             platform: None,
+            grants: Vec::new(),
             permissions: permissions
                 .map(|texts| texts.iter().filter_map(|text| Permission::parse(text)).collect()),
         };

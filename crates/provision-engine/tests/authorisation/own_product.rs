@@ -21,7 +21,7 @@ static LAMPS: Section = Section {
     path: "/console/lamps",
     icon: Icon::Gear,
     position: 45,
-    is_for: |visitor| visitor.is(Role::Operator),
+    is_for: |visitor| visitor.can(engine::Capability::Operate),
 };
 
 #[derive(Template)]

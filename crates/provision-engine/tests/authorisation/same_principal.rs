@@ -119,7 +119,7 @@ fn answers_everybody(route: &Route) -> bool {
     let rights = products.iter().flat_map(|product| product.rights());
     server::rights::RIGHTS.iter().chain(rights).any(|right| {
         use server::rights::Needs;
-        right.path == route.template && matches!(right.needs, Needs::Nothing | Needs::ReaderUnlessPublic)
+        right.path == route.template && matches!(right.needs, Needs::Nothing | Needs::ReadUnlessPublic)
     })
 }
 

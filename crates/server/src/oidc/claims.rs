@@ -127,6 +127,7 @@ impl Claims {
             roles: self.groups.iter().filter_map(|group| settings.roles.get(group).copied()).collect(),
             organisation: self.others.get(&settings.org_claim).and_then(Value::as_str).map(str::to_owned),
             account: None,
+            grants: Vec::new(),
             platform: None,
             permissions,
         }

@@ -8,12 +8,13 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use engine::{Command, OperationId, Workflow};
+use engine::{Capability, Command, OperationId, Workflow};
 use tracing::warn;
 
 use crate::app_state::{AppState, Shared};
 use crate::audit::about;
 use crate::error;
+use crate::guard::forbidden;
 use crate::http::body::JsonBody;
 use crate::http::{Failure, IDEMPOTENCY_REPLAYED, idempotency_key};
 use crate::principal::Principal;
@@ -46,6 +47,9 @@ pub(crate) async fn submit(
     headers: HeaderMap,
     JsonBody(asked): JsonBody<wire::Submit>,
 ) -> Result<impl IntoResponse, Failure> {
+    if !caller.can_with(Capability::Submit, &asked.workflow) {
+        return Err(forbidden(&caller, Capability::Submit));
+    }
     let command = Command {
         workflow: asked.workflow,
         tenant: asked.tenant,

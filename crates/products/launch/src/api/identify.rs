@@ -11,7 +11,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use engine::{AuditRow, Organisation, Proof, Role};
+use engine::{AuditRow, Capability, Organisation, Proof};
 use tracing::{debug, warn};
 
 use super::Counter;
@@ -128,6 +128,7 @@ async fn by_header(desk: &Counter, headers: &HeaderMap) -> Result<Proven, Strang
         organisation: Some(org),
         account: who.account,
         platform: None,
+        grants: Vec::new(),
         permissions: Some(granted(desk, value).await?.to_vec()),
     };
     Ok((Principal::of(Proof::Header, subject), Some(identity)))
@@ -169,7 +170,7 @@ fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Resu
     };
     match (wanted.transpose()?, home) {
         (Some(wanted), Some(home)) if wanted == home => Ok(home.to_owned()),
-        (Some(wanted), _) if principal.roles.contains(&Role::Admin) => Ok(wanted.to_owned()),
+        (Some(wanted), _) if principal.can(Capability::Administer) => Ok(wanted.to_owned()),
         (Some(_), _) => {
             let cause = "only an admin may act for another organisation";
             Err(error::forbidden(cause).field(X_ORG_ID.as_str()))
@@ -182,6 +183,8 @@ fn chosen(headers: &HeaderMap, principal: &Principal, default_org: &str) -> Resu
 
 #[cfg(test)]
 mod tests {
+    use engine::Role;
+
     use super::*;
 
     #[test]

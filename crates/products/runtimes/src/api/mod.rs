@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::Method;
-use engine::Role;
+use engine::Capability;
 use server::http::rights::{change, look};
 use server::rights::{Needs, Right};
 use server::{Endpoints, Shared};
@@ -33,19 +33,19 @@ pub struct RuntimesApi {
 struct Document;
 
 static RIGHTS: [Right; 10] = {
-    const READER: Needs = Needs::Role(Role::Reader);
-    const OPERATOR: Needs = Needs::Role(Role::Operator);
-    const ADMIN: Needs = Needs::Role(Role::Admin);
+    const READ: Needs = Needs::Can(Capability::Read);
+    const OPERATE: Needs = Needs::Can(Capability::Operate);
+    const ADMINISTER: Needs = Needs::Can(Capability::Administer);
     [
-        look("/runtimes", READER),
-        look("/runtimes/{id}", READER),
-        look("/runtimes/{id}/operations", READER),
-        look("/runtimes/{id}/events", READER),
-        change(Method::POST, "/runtimes/{id}/force-delete", ADMIN, "runtime.force_delete"),
-        change(Method::POST, "/runtimes/{id}/repair", OPERATOR, "runtime.repair"),
-        look("/info/runtimes", READER),
-        look("/kubeconfig/{id}", OPERATOR),
-        change(Method::PUT, "/expire/service_instance/{id}", OPERATOR, "runtime.expire"),
+        look("/runtimes", READ),
+        look("/runtimes/{id}", READ),
+        look("/runtimes/{id}/operations", READ),
+        look("/runtimes/{id}/events", READ),
+        change(Method::POST, "/runtimes/{id}/force-delete", ADMINISTER, "runtime.force_delete"),
+        change(Method::POST, "/runtimes/{id}/repair", OPERATE, "runtime.repair"),
+        look("/info/runtimes", READ),
+        look("/kubeconfig/{id}", OPERATE),
+        change(Method::PUT, "/expire/service_instance/{id}", OPERATE, "runtime.expire"),
         look("/openapi/osb.json", Needs::Nothing),
     ]
 };

@@ -4,7 +4,7 @@ use crate::api::types::{Runtime, RuntimePage};
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use serde::Deserialize;
 
 use super::state::STATES;
@@ -71,7 +71,7 @@ impl Filtered for Filters {
             runtimes: found.data,
             total: found.total_count,
             is_filtered: !self.is_none(),
-            may_create: visitor.is(Role::Admin),
+            may_create: visitor.can(Capability::UseBroker),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::api::osb::wire::Instance;
 use crate::api::types::{Runtime, RuntimeEvent, RuntimeEvents};
-use engine::Role;
+use engine::Capability;
 use serde_json::{Map, Value};
 use server::wire::{Operation, OperationDetail, OperationPage};
 use tokio::{join, try_join};
@@ -43,7 +43,7 @@ impl Look {
         };
         let parameters = async {
             let known = before.map(|before| before.parameters.clone()).unwrap_or_default();
-            if is_same || !visitor.is(Role::Admin) {
+            if is_same || !visitor.can(Capability::Administer) {
                 return known;
             }
             // The broker does not tell them while something is under way.

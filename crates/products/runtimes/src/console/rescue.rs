@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 
 use super::look::runtime;
 use super::state::can;
@@ -51,9 +51,9 @@ impl Rescue {
             csrf: visitor.csrf.clone(),
             id: path::part(&runtime.instance_id),
             at: status.state,
-            may_repair: visitor.is(Role::Operator) && can.be_repaired,
-            may_expire: visitor.is(Role::Operator) && has_end && can.be_used,
-            may_force: visitor.is(Role::Admin) && status.deleted_at.is_none(),
+            may_repair: visitor.can(Capability::Operate) && can.be_repaired,
+            may_expire: visitor.can(Capability::Operate) && has_end && can.be_used,
+            may_force: visitor.can(Capability::Administer) && status.deleted_at.is_none(),
             wrong: None,
             reason: String::new(),
         }

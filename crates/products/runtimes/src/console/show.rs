@@ -4,7 +4,7 @@ use crate::api::types::Level;
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
-use engine::{OperationId, Role};
+use engine::{Capability, OperationId};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -45,8 +45,8 @@ impl Now {
             has_kubeconfig: has_kubeconfig(look.runtime.status.state),
             done,
             steps,
-            is_operator: visitor.is(Role::Operator),
-            is_admin: visitor.is(Role::Admin),
+            is_operator: visitor.can(Capability::Operate),
+            is_admin: visitor.can(Capability::UseBroker),
             look,
         }
     }

@@ -5,7 +5,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
-use engine::Role;
+use engine::Capability;
 
 use super::{Counter, Desk, error};
 use server::http::Failure;
@@ -30,9 +30,9 @@ impl FromRequestParts<Desk> for Claim {
 
 /// Somebody of ours is nobody in OpenNebula: they get the steward's name there, for what their role allows.
 fn lent(desk: &Counter, who: &Principal, method: &Method) -> Result<Credentials, Failure> {
-    let needed = if method.is_safe() { Role::Reader } else { Role::Admin };
-    if !who.has(needed) {
-        return Err(error::role(needed, who.role()));
+    let needed = if method.is_safe() { Capability::Read } else { Capability::Administer };
+    if !who.can(needed) {
+        return Err(error::role(needed.role(), who.role()));
     }
     desk.door.steward.clone().ok_or_else(error::no_steward)
 }

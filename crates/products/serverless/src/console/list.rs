@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Query;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use serde::Deserialize;
 
 use console::list::Filtered;
@@ -82,7 +82,7 @@ impl Filtered for Filters {
         Ok(Rows {
             runtimes: found.serverless_runtimes,
             is_filtered: !self.is_none(),
-            may_create: visitor.is(Role::Admin),
+            may_create: visitor.can(Capability::Administer),
             pager: self.pager(next.as_deref()),
         })
     }

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -95,8 +95,8 @@ fn shell(visitor: &Visitor) -> Shell {
 }
 
 pub(super) async fn form(visitor: Visitor) -> Response {
-    if !visitor.is(Role::Admin) {
-        return Trouble::needs(Role::Admin).page(&visitor);
+    if !visitor.can(Capability::Administer) {
+        return Trouble::needs(Capability::Administer).page(&visitor);
     }
     shell(&visitor).page(&New::empty(&visitor))
 }

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 use serde_json::json;
 
 use super::form::Machine;
@@ -47,8 +47,8 @@ impl Resize {
 }
 
 pub(super) async fn form(visitor: Visitor, Path(id): Path<i32>) -> Response {
-    if !visitor.is(Role::Admin) {
-        return Trouble::needs(Role::Admin).page(&visitor);
+    if !visitor.can(Capability::Administer) {
+        return Trouble::needs(Capability::Administer).page(&visitor);
     }
     match find(&visitor.api, id).await {
         Ok(runtime) => {

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::Role;
+use engine::Capability;
 
 use console::live::part;
 use console::{Api, CsrfToken, Shell, Trouble, Visitor};
@@ -39,7 +39,7 @@ pub(super) async fn show(visitor: Visitor, Path(id): Path<i32>) -> Response {
         Ok(runtime) => {
             let name = super::name(&runtime);
             let shell = Shell::new(&visitor, &super::SECTION, &name);
-            let is_admin = visitor.is(Role::Admin);
+            let is_admin = visitor.can(Capability::Administer);
             shell.page(&Show { csrf: visitor.csrf.clone(), id, name, now: Now { runtime }, is_admin })
         }
         Err(trouble) => trouble.page(&visitor),

@@ -12,6 +12,7 @@ use tracing::{Instrument, info_span};
 
 use super::headers::{REQUEST_IDENTITY, originating, request_identity};
 use super::{Broker, auth, body, error, version};
+use engine::Capability;
 use server::audit::AuditEntry;
 use server::http::{Admission, Api, Denial, Failure, Fault, request_id};
 use server::principal::Principal;
@@ -61,7 +62,7 @@ impl Api for Broker {
             path: parts.uri.path().to_owned(),
             request: request_id(parts),
         });
-        if !caller.is_platform() {
+        if !caller.can(Capability::UseBroker) {
             return Err(Denial::new(error::forbidden(), entry));
         }
         if let Err(failure) = version::check(&parts.headers, self.settings()) {
