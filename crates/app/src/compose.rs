@@ -15,7 +15,6 @@ use engine::secret::{Sealer, SharedRing};
 use engine::store::MemoryStore;
 use engine::{AccessStore, Clock, Engine, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
-use server::Networks;
 use server::sandbox_access::end_sandbox_access;
 use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits};
 use tokio_util::sync::CancellationToken;
@@ -133,13 +132,11 @@ impl House {
     /// The console. `None` where `console.enabled` is false.
     pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
         let given = &config.console;
-        // The launch API refuses to start with a network that cannot be read; without that API no proxy is trusted.
-        let proxies = Networks::parse(config.identity.trusted_proxies.iter().map(String::as_str));
         let settings = ConsoleSettings {
             public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
             idle: given.idle.get(),
             session: given.session.get(),
-            proxies: proxies.unwrap_or_default(),
+            proxies: config.identity.trusted_proxies.clone(),
             is_sandbox: self.sandbox_url.is_some(),
         };
         let mut pages = Pages::default();

@@ -3,6 +3,7 @@
 use ::config::Preset::{Is, Nothing};
 use ::config::{HttpUrl, Kind, Reader, Section, Setting, set};
 use engine::Role;
+use server::Networks;
 use std::path::PathBuf;
 
 #[derive(Debug, Clone)]
@@ -10,7 +11,7 @@ pub struct Identity {
     pub oidc: Oidc,
     /// The claim of a token that names the organisation.
     pub organisation_claim: String,
-    pub trusted_proxies: Vec<String>,
+    pub trusted_proxies: Networks,
 }
 
 #[derive(Debug, Clone)]
@@ -70,9 +71,19 @@ impl Section for Identity {
         Identity {
             oidc: oidc(settings),
             organisation_claim: settings.get("launch.organisation_claim"),
-            trusted_proxies: settings.items("launch.trusted_proxies"),
+            trusted_proxies: trusted_proxies(settings),
         }
     }
+}
+
+/// A server that skipped a network it cannot read would take its proxy for the client.
+fn trusted_proxies(settings: &mut Reader<'_>) -> Networks {
+    let path = "launch.trusted_proxies";
+    let items = settings.items(path);
+    Networks::parse(items.iter().map(String::as_str)).unwrap_or_else(|why| {
+        settings.refuse(path, why);
+        Networks::default()
+    })
 }
 
 fn groups(settings: &mut Reader<'_>) -> Vec<(String, Role)> {

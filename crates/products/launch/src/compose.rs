@@ -16,11 +16,10 @@ use ::kafka::{KafkaOptions, Sasl, Security};
 use ::rbac::Rbac;
 use ::sources::SourcesApi;
 use ::webhook::Webhook;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use api::Permission;
 use engine::secret::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
-use server::Networks;
 
 use crate::settings::Settings;
 use crate::settings::{Aws, Kafka as KafkaSettings};
@@ -104,9 +103,6 @@ impl Cloud {
         if !given.enabled || !self.has_cloud {
             return Ok(None);
         }
-        let proxies = config.identity.trusted_proxies.iter().map(String::as_str);
-        let trusted_proxies =
-            Networks::parse(proxies).map_err(|error| anyhow!("launch.trusted_proxies: {error}"))?;
         if let Some(environment) = &given.made.environment
             && !is_environment(environment)
         {
@@ -129,7 +125,7 @@ impl Cloud {
             probes.insert(Service::ImageBuilder, Arc::new(builder.clone()));
         }
         Ok(Some(LaunchDoor {
-            trusted_proxies,
+            trusted_proxies: config.identity.trusted_proxies.clone(),
             rbac: self.rbac.clone().map(|rbac| Arc::new(rbac) as Arc<dyn Permissions>),
             permissions_last: given.rbac_cache.get(),
             header_permissions: given.header_permissions.iter().map(permission).collect::<Result<_>>()?,

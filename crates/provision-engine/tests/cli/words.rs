@@ -75,6 +75,10 @@ fn a_bad_configuration_is_an_error_with_its_place_for_every_command() {
     }
     let json = place.expect(1, &["config", "check", "--config", "bad.yaml", "-o", "json"]).out;
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["problems"].as_array().unwrap().len(), 2);
+    // Without a cloud the launch API is off, and the console asks for it alone.
+    place.write("proxies.yaml", "launch: {trusted_proxies: 10.0.0.0/33}\n");
+    let ran = place.expect(1, &["serve", "--config", "proxies.yaml", "--listen", "127.0.0.1:0"]);
+    assert!(ran.err.contains("launch.trusted_proxies: \"10.0.0.0/33\" is no address"), "{ran:?}");
     assert!(place.expect(1, &["config", "check", "--config", "none.yaml"]).err.contains("none.yaml"));
 }
 
