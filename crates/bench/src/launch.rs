@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::desk::Ground;
 use super::measure::{Effort, median};
 use super::target::Target;
+use far_side::Calls;
 pub(super) use linger::{Awaited, play};
 use provision_engine::output::note;
 pub(super) use react::Reaction;
@@ -39,10 +40,11 @@ pub(super) struct Launching {
 }
 
 /// So many were carried to their end, and what that took.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Carried {
     per_second: f64,
     calls_each: f64,
+    calls: Calls,
 }
 
 pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Launching> {
@@ -50,7 +52,12 @@ pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Launchin
     let mut rounds = Vec::new();
     for number in 1..=effort.rounds {
         note(format!("  launches, round {number} of {}", effort.rounds));
-        rounds.push((direct::all(effort.launches).await?, carry::all(&ground, effort.launches).await?));
+        let (base, ours) = (direct::all(effort.launches).await?, carry::all(&ground, effort.launches).await?);
+        let differs = ours.calls.beside(&base.calls);
+        if !differs.is_empty() {
+            note(format!("  calls that are not those of the base: {differs}"));
+        }
+        rounds.push((base, ours));
     }
     // What waits there is never carried to its end, so it gets a database of its own.
     let ground = Ground::beside(target, "launches_waiting")?;

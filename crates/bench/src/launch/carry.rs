@@ -44,9 +44,10 @@ pub(super) async fn all(ground: &Ground, count: usize) -> Result<Carried> {
     desk.start().await?;
     until(&desk, before.0 + count).await?;
     let elapsed = WallClock.now().since(began).as_secs_f64();
-    let calls = far_side.calls().await? - before.1;
+    let calls = far_side.calls().await?.since(&before.1);
     desk.close().await;
-    Ok(Carried { per_second: as_float(count) / elapsed, calls_each: as_float(calls) / as_float(count) })
+    let calls_each = as_float(calls.total()) / as_float(count);
+    Ok(Carried { per_second: as_float(count) / elapsed, calls_each, calls })
 }
 
 /// Until so many are over, all of them well.

@@ -40,9 +40,9 @@ pub(super) async fn all(count: usize) -> Result<Carried> {
     };
     each(AT_ONCE, count, work).await?;
     let elapsed = WallClock.now().since(began).as_secs_f64();
-    let (count, calls) = (as_float(u64::try_from(count)?), as_float(far_side.calls().await? - before));
+    let (count, calls) = (as_float(u64::try_from(count)?), far_side.calls().await?.since(&before));
     sandbox.stop().await;
-    Ok(Carried { per_second: count / elapsed, calls_each: calls / count })
+    Ok(Carried { per_second: count / elapsed, calls_each: as_float(calls.total()) / count, calls })
 }
 
 impl Direct {

@@ -1,6 +1,6 @@
 //! The sandbox as the benchmark sees it: how it shall behave, what it counted, and what it made when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 use engine::Timestamp;
@@ -42,6 +42,33 @@ struct BuilderCalls {
     calls: BTreeMap<String, u64>,
 }
 
+/// How often each thing was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Calls(BTreeMap<String, u64>);
+
+impl Calls {
+    pub(super) fn since(mut self, before: &Calls) -> Calls {
+        for (route, calls) in &mut self.0 {
+            *calls -= before.0.get(route).copied().unwrap_or_default();
+        }
+        self.0.retain(|_, calls| *calls > 0);
+        self
+    }
+
+    pub(super) fn total(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// What was asked for more or less often than in `base`, for those who look for the reason.
+    pub(super) fn beside(&self, base: &Calls) -> String {
+        let routes: BTreeSet<&String> = self.0.keys().chain(base.0.keys()).collect();
+        let of = |calls: &Calls, route: &str| calls.0.get(route).copied().unwrap_or_default();
+        let differs = routes.into_iter().filter(|route| of(self, route) != of(base, route));
+        let said = differs.map(|route| format!("{route}: {} and not {}", of(self, route), of(base, route)));
+        said.collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl FarSide {
     pub(super) fn at(url: &str) -> Result<FarSide> {
         Ok(FarSide { http: platform::client()?, url: url.to_owned() })
@@ -70,11 +97,12 @@ impl FarSide {
         Ok(())
     }
 
-    /// All calls that a launch makes, to whomever.
-    pub(super) async fn calls(&self) -> Result<u64> {
+    /// All calls that a launch makes, each by what it asks for.
+    pub(super) async fn calls(&self) -> Result<Calls> {
         let aws: AwsCalls = self.get("aws/calls").await?;
         let builder: BuilderCalls = self.get("image-builder/calls").await?;
-        Ok(aws.counts.values().map(|count| count.calls).sum::<u64>() + builder.calls.values().sum::<u64>())
+        let aws = aws.counts.into_iter().map(|(action, count)| (action, count.calls));
+        Ok(Calls(aws.chain(builder.calls).collect()))
     }
 
     /// How often somebody looked at a build.
