@@ -55,7 +55,7 @@ impl KafkaOptions {
             .set("reconnect.backoff.max.ms", "5000")
             .set("statistics.interval.ms", STATISTICS_MS)
             .set_log_level(RDKafkaLogLevel::Warning);
-        self.security.apply(&mut config)?;
+        self.security.apply(&mut config);
         Ok(config)
     }
 

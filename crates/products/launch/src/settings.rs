@@ -189,9 +189,9 @@ impl Section for Settings {
             "The brokers, such as `kafka-1:9092,kafka-2:9092`. Without them no event is read or sent.").external(true),
         set("launch.kafka.security_protocol", Is("plaintext"), Kind::OneOf(&["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]),
             "How the brokers are spoken to. `ssl` and `sasl_ssl` are TLS, verified with `tls.ca_file` or the authorities of \
-             the system; they need a program that was built with the cargo feature `kafka-tls`."),
+             the system."),
         set("launch.kafka.sasl_mechanism", Is("PLAIN"), Kind::OneOf(&["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]),
-            "How we sign in with `sasl_plaintext` and `sasl_ssl`. All but `PLAIN` need the cargo feature `kafka-tls`."),
+            "How we sign in with `sasl_plaintext` and `sasl_ssl`."),
         set("launch.kafka.username", Nothing, Kind::Text,
             "The user for SASL."),
         set("launch.kafka.password_file", Nothing, Kind::Path,

@@ -16,6 +16,8 @@ use tokio::runtime::Runtime;
 use crate::stage::{Place, Sandbox, Server, call, until_or};
 
 pub(crate) const SERVICE: &str = "47c9dcbf-ff30-448e-ab36-d3bad66ba281";
+pub(crate) const CREATE: [&str; 7] =
+    ["instances", "create", "--plan", "azure", "--param", "name=first", "--param=region=westeurope"];
 pub(crate) const AZURE: &str = "4deee563-e5ec-4731-b9b1-53b42d855f0c";
 /// No test lives that long.
 const FOREVER_MS: u64 = 3_600_000;

@@ -15,21 +15,31 @@ const CLUSTER_ID: &str = "cHJvdmlzaW9uLWVuZ2luZQ";
 pub(crate) struct Broker {
     jars: PathBuf,
     place: TempDir,
-    /// Of the listener for clients, and of the one for the controller.
-    ports: [u16; 2],
+    listeners: Vec<Listener>,
+    /// Of the listeners, and at last of the one for the controller.
+    ports: Vec<u16>,
     process: Option<Child>,
 }
 
 /// How clients speak to a broker.
-#[derive(Default)]
 pub(crate) struct Listener {
-    /// Empty for one in clear and without SASL.
+    /// Small letters.
+    pub(crate) name: String,
     pub(crate) protocol: &'static str,
-    /// Further lines of `server.properties`.
-    pub(crate) properties: String,
-    /// Further words for the command that formats the storage.
-    pub(crate) format: Vec<String>,
+    /// Lines of `server.properties` about this listener alone.
+    pub(crate) properties: Vec<String>,
 }
+
+impl Listener {
+    /// In clear and without SASL.
+    pub(crate) fn plain() -> Listener {
+        Listener { name: "plain".into(), protocol: "PLAINTEXT", properties: Vec::new() }
+    }
+}
+
+/// Who signs in by SCRAM, which a broker keeps in its storage.
+pub(crate) const USER: &str = "ann";
+pub(crate) const PASSWORD: &str = "not-a-real-password";
 
 /// Where the jars are, or why there is no broker.
 pub(crate) fn jars() -> Result<PathBuf, &'static str> {
@@ -44,17 +54,20 @@ pub(crate) fn jars() -> Result<PathBuf, &'static str> {
 
 impl Broker {
     /// Formats the storage of a new broker, and starts it.
-    pub(crate) async fn new(jars: PathBuf, listener: Listener) -> Broker {
+    pub(crate) async fn new(jars: PathBuf, listeners: Vec<Listener>) -> Broker {
         let place = TempDir::new().unwrap();
-        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let ports = free.map(|listener| listener.local_addr().unwrap().port());
-        let broker = Broker { jars, place, ports, process: None };
-        broker.format(&listener);
-        broker.started().await
+        let free: Vec<_> = (0..=listeners.len()).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let ports = free.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        drop(free);
+        let mut broker = Broker { jars, place, listeners, ports, process: None };
+        broker.format();
+        broker.start().await;
+        broker
     }
 
-    pub(crate) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.ports[0])
+    /// Of the listener with this number.
+    pub(crate) fn address(&self, listener: usize) -> String {
+        format!("127.0.0.1:{}", self.ports[listener])
     }
 
     /// Without a word, as a machine that loses its power.
@@ -71,7 +84,7 @@ impl Broker {
         let mut java = self.java("kafka.Kafka");
         java.arg(self.properties()).stdout(log.try_clone().unwrap()).stderr(log);
         let mut process = java.spawn().unwrap();
-        while TcpStream::connect(self.address()).is_err() {
+        while TcpStream::connect(self.address(0)).is_err() {
             if let Some(ended) = process.try_wait().unwrap() {
                 panic!("the broker ended: {ended}\n{}", self.said());
             }
@@ -80,31 +93,44 @@ impl Broker {
         self.process = Some(process);
     }
 
-    async fn started(mut self) -> Broker {
-        self.start().await;
-        self
-    }
-
-    fn format(&self, listener: &Listener) {
-        let [clients, controller] = self.ports;
-        let protocol = if listener.protocol.is_empty() { "PLAINTEXT" } else { listener.protocol };
+    fn format(&self) {
+        let controller = self.ports[self.listeners.len()];
+        let each = |write: &dyn Fn(usize, &Listener) -> String| {
+            let written: Vec<String> =
+                self.listeners.iter().enumerate().map(|(number, listener)| write(number, listener)).collect();
+            written.join(",")
+        };
+        let clients = each(&|number, listener| format!("{}://{}", listener.name, self.address(number)));
+        let protocols = each(&|_, listener| format!("{}:{}", listener.name, listener.protocol));
+        let properties: Vec<String> = self
+            .listeners
+            .iter()
+            .flat_map(|listener| {
+                let of = format!("listener.name.{}", listener.name);
+                listener.properties.iter().map(move |line| format!("{of}.{line}\n"))
+            })
+            .collect();
         let data = self.place.path().join("data");
         let properties = format!(
             "process.roles=broker,controller\nnode.id=1\n\
              controller.quorum.voters=1@127.0.0.1:{controller}\ncontroller.listener.names=CONTROLLER\n\
-             listeners=CLIENTS://127.0.0.1:{clients},CONTROLLER://127.0.0.1:{controller}\n\
-             advertised.listeners=CLIENTS://127.0.0.1:{clients}\ninter.broker.listener.name=CLIENTS\n\
-             listener.security.protocol.map=CLIENTS:{protocol},CONTROLLER:PLAINTEXT\n\
+             listeners={clients},CONTROLLER://127.0.0.1:{controller}\n\
+             advertised.listeners={clients}\ninter.broker.listener.name={}\n\
+             listener.security.protocol.map={protocols},CONTROLLER:PLAINTEXT\n\
              log.dirs={}\nnum.partitions=2\noffsets.topic.num.partitions=1\n\
              offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n\
              transaction.state.log.min.isr=1\ngroup.initial.rebalance.delay.ms=0\n{}",
+            self.listeners[0].name,
             data.display(),
-            listener.properties,
+            properties.concat(),
         );
         fs::write(self.properties(), properties).unwrap();
         let mut java = self.java("kafka.tools.StorageTool");
         java.args(["format", "--cluster-id", CLUSTER_ID, "--config"]).arg(self.properties());
-        let formatted = java.args(&listener.format).output().unwrap();
+        for mechanism in ["SCRAM-SHA-256", "SCRAM-SHA-512"] {
+            java.args(["--add-scram", &format!("{mechanism}=[name={USER},password={PASSWORD}]")]);
+        }
+        let formatted = java.output().unwrap();
         assert!(formatted.status.success(), "{}", String::from_utf8_lossy(&formatted.stderr));
     }
 

@@ -31,7 +31,7 @@ impl Far {
         match broker::jars() {
             Ok(jars) => {
                 println!("kafka broker: Apache Kafka");
-                Far::Real(Broker::new(jars, Listener::default()).await)
+                Far::Real(Broker::new(jars, vec![Listener::plain()]).await)
             }
             Err(why) => {
                 println!("kafka broker: librdkafka's mock cluster in place of Apache Kafka, because {why}");
@@ -44,7 +44,7 @@ impl Far {
 
     fn address(&self) -> String {
         match self {
-            Far::Real(broker) => broker.address(),
+            Far::Real(broker) => broker.address(0),
             Far::Mock(brokers) => brokers.bootstrap_servers(),
         }
     }

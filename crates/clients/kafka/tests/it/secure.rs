@@ -1,86 +1,111 @@
-//! Brokers that want TLS, or a user and a password. Only in a build with the feature `tls`, and only where there
-//! is a real broker.
+//! Brokers that want TLS, or a user and a password: one Apache Kafka with a listener for each certificate and mechanism.
 
-use std::path::Path;
-use std::process::Command;
+use std::fs;
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use http_client::DriverError;
 use kafka::{Consumer, KafkaOptions, Producer, Sasl, Security};
-use tempfile::TempDir;
 
-use crate::broker::{self, Broker, Listener};
+use crate::broker::{self, Broker, Listener, PASSWORD, USER};
+use crate::certificates::{Authorities, Files, KINDS, Kind};
 use crate::{send_by, text};
 
-const PASSWORD: &str = "not-a-real-password";
+const MECHANISMS: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
+const TOPIC: &str = "secure";
 
 pub(crate) async fn brokers_with_tls_and_sasl_are_spoken_to() {
-    let jars = broker::jars().unwrap_or_else(|why| panic!("this check needs a real broker: {why}"));
-    let keys = TempDir::new().unwrap();
-    make_certificate(keys.path());
-    let ca_file = Some(keys.path().join("ca.pem"));
-    for mechanism in [None, Some("PLAIN"), Some("SCRAM-SHA-256"), Some("SCRAM-SHA-512")] {
-        let broker = Broker::new(jars.clone(), listener(keys.path(), mechanism)).await;
-        let sasl = |password: &str| {
-            let (username, password) = ("ann".to_owned(), password.to_owned().into());
-            mechanism.map(|mechanism| Sasl { mechanism: mechanism.into(), username, password })
+    let jars = match broker::jars() {
+        Ok(jars) => jars,
+        Err(why) => return println!("kafka broker: TLS and SASL are not tried, because {why}"),
+    };
+    let authorities = Authorities::new();
+    let mut listeners = vec![Listener::plain()];
+    listeners.extend(KINDS.map(|kind| tls(&format!("{kind:?}"), &authorities.issue(kind))));
+    listeners.extend(MECHANISMS.map(|mechanism| sasl(mechanism, &authorities.issue(Kind::Good))));
+    let broker = Broker::new(jars, listeners).await;
+
+    let secure = Security { tls: true, sasl: None, ca_file: Some(authorities.trusted.file()) };
+    let with = |mechanism: &str, password: &str| Security {
+        sasl: Some(Sasl {
+            mechanism: mechanism.into(),
+            username: USER.into(),
+            password: password.to_owned().into(),
+        }),
+        ..secure.clone()
+    };
+    let options = |listener: usize, security: &Security| KafkaOptions {
+        brokers: broker.address(listener),
+        group: format!("secure-{listener}"),
+        security: security.clone(),
+    };
+
+    let mut good = vec![(1, secure.clone())];
+    let mut bad = vec![
+        ("a certificate of no authority that is known", 1, Security { ca_file: None, ..secure.clone() }),
+        ("no TLS where TLS is wanted", 1, Security::default()),
+        ("TLS where there is none", 0, secure.clone()),
+    ];
+    for (number, kind) in KINDS.iter().enumerate().skip(1) {
+        let why = match kind {
+            Kind::Expired => "an expired certificate",
+            Kind::WrongName => "a certificate for another name",
+            _ => "a certificate of another authority",
         };
-        let security = Security { tls: true, sasl: sasl(PASSWORD), ca_file: ca_file.clone() };
-        let options = |security| KafkaOptions { brokers: broker.address(), group: "secure".into(), security };
-        let producer = Producer::new(&options(security.clone())).unwrap();
-        while let Err(error) = send_by(&producer, "secure", "hello").await {
-            assert!(!error.is_final(), "{mechanism:?}: {error}");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        let got = Consumer::new(&options(security.clone()), "secure").unwrap().next().await;
-        assert_eq!(text(&got), "hello", "{mechanism:?}");
-        let stranger = Security { ca_file: None, ..security.clone() };
-        let stranger = Producer::new(&options(stranger)).unwrap();
-        assert!(send_by(&stranger, "secure", "no").await.is_err(), "an unknown authority was believed");
-        if mechanism.is_some() {
-            let wrong = Security { sasl: sasl("wrong"), ..security };
-            let wrong = Producer::new(&options(wrong)).unwrap();
-            assert!(send_by(&wrong, "secure", "no").await.is_err(), "{mechanism:?} took a wrong password");
-        }
-        println!("kafka secure: TLS with {} works", mechanism.unwrap_or("no SASL"));
+        bad.push((why, 1 + number, secure.clone()));
+    }
+    for (number, mechanism) in MECHANISMS.iter().enumerate() {
+        let listener = 1 + KINDS.len() + number;
+        good.push((listener, with(mechanism, PASSWORD)));
+        bad.push(("a wrong password", listener, with(mechanism, "wrong")));
+        bad.push(("no user", listener, secure.clone()));
+    }
+
+    let taken = good.iter().map(async |(listener, security)| {
+        let options = options(*listener, security);
+        let producer = Producer::new(&options).unwrap();
+        send_until_taken(&producer).await;
+        let consumer = Consumer::new(&options, TOPIC).unwrap();
+        assert_eq!(text(&consumer.next().await), "hello", "{security:?}");
+    });
+    join_all(taken).await;
+    // Only now, when the broker is known to take messages.
+    let refused = bad.iter().map(async |(why, listener, security)| {
+        let producer = Producer::new(&options(*listener, security)).unwrap();
+        let sent: Result<(), DriverError> = send_by(&producer, TOPIC, "no").await;
+        assert!(sent.is_err(), "{why} was believed, at listener {listener}");
+    });
+    join_all(refused).await;
+    println!("kafka broker: TLS and SASL, {} connections taken and {} refused", good.len(), bad.len());
+}
+
+async fn send_until_taken(producer: &Producer) {
+    while let Err(error) = send_by(producer, TOPIC, "hello").await {
+        assert!(!error.is_final(), "{error}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
-/// A key and a certificate that has signed itself, for the broker and as the authority of its clients.
-fn make_certificate(folder: &Path) {
-    let keytool = |words: &[&str]| {
-        let mut keytool = Command::new("keytool");
-        keytool.args(["-keystore", "broker.p12", "-storetype", "PKCS12", "-storepass", PASSWORD]);
-        let ran = keytool.args(["-alias", "broker"]).args(words).current_dir(folder).output().unwrap();
-        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-    };
-    keytool(&["-genkeypair", "-keyalg", "EC", "-dname", "CN=127.0.0.1", "-ext", "SAN=IP:127.0.0.1"]);
-    keytool(&["-exportcert", "-rfc", "-file", "ca.pem"]);
+/// Kafka reads a key and its certificates from one file.
+fn tls(name: &str, files: &Files) -> Listener {
+    let both = files.key.with_extension("pem");
+    let pem = [fs::read(&files.key).unwrap(), fs::read(&files.certificate).unwrap()].concat();
+    fs::write(&both, pem).unwrap();
+    let properties =
+        vec!["ssl.keystore.type=PEM".into(), format!("ssl.keystore.location={}", both.display())];
+    Listener { name: name.to_ascii_lowercase(), protocol: "SSL", properties }
 }
 
-fn listener(keys: &Path, mechanism: Option<&str>) -> Listener {
-    let store = keys.join("broker.p12");
-    let (store, password) = (store.display(), PASSWORD);
-    let tls = format!(
-        "ssl.keystore.type=PKCS12\nssl.keystore.location={store}\nssl.keystore.password={password}\n\
-         ssl.key.password={password}\nssl.truststore.type=PKCS12\nssl.truststore.location={store}\n\
-         ssl.truststore.password={password}\n"
-    );
-    let Some(mechanism) = mechanism else {
-        return Listener { protocol: "SSL", properties: tls, format: Vec::new() };
-    };
+fn sasl(mechanism: &str, files: &Files) -> Listener {
+    let small = mechanism.to_ascii_lowercase();
     let (module, users) = match mechanism {
-        "PLAIN" => ("plain.PlainLoginModule", format!(" user_ann=\"{password}\"")),
+        "PLAIN" => ("plain.PlainLoginModule", format!(" user_{USER}=\"{PASSWORD}\"")),
         _ => ("scram.ScramLoginModule", String::new()),
     };
-    let listener = format!("listener.name.clients.{}.sasl.jaas.config", mechanism.to_ascii_lowercase());
-    let properties = format!(
-        "{tls}sasl.enabled.mechanisms={mechanism}\nsasl.mechanism.inter.broker.protocol={mechanism}\n\
-         {listener}=org.apache.kafka.common.security.{module} required \
-         username=\"ann\" password=\"{password}\"{users};\n"
-    );
-    let format = match mechanism {
-        "PLAIN" => Vec::new(),
-        scram => vec!["--add-scram".into(), format!("{scram}=[name=ann,password={password}]")],
-    };
-    Listener { protocol: "SASL_SSL", properties, format }
+    let mut listener = tls(&format!("sasl-{small}"), files);
+    listener.properties.push(format!("sasl.enabled.mechanisms={mechanism}"));
+    listener
+        .properties
+        .push(format!("{small}.sasl.jaas.config=org.apache.kafka.common.security.{module} required{users};"));
+    Listener { protocol: "SASL_SSL", ..listener }
 }

@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::stage::{Place, Ran, Sandbox, Server, call};
 
 /// One that everybody can see, in every region.
-const AMI: &str = "ami-0abc000000000001";
-const KEY: &str =
+pub(crate) const AMI: &str = "ami-0abc000000000001";
+pub(crate) const KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJfrCIqZLfhKMHtpLzLFGcn13y1ZXq7S6R2cZ071aFEB ada@example\n";
 /// Where and how, with the key in a file.
-const HOW: [&str; 6] = ["--source", "sandbox", "--type", "t3.small", "--key", "mine.pub"];
+pub(crate) const HOW: [&str; 6] = ["--source", "sandbox", "--type", "t3.small", "--key", "mine.pub"];
 
 /// A server, and a sandbox that survives it.
 struct Stage {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AZURE, Scene, quick};
+use super::{AZURE, CREATE, Scene, quick};
 use crate::stage::{Place, Ran};
 
 fn scene() -> Scene {
@@ -12,9 +12,6 @@ fn scene() -> Scene {
 fn json_of(ran: &Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
 }
-
-const CREATE: [&str; 7] =
-    ["instances", "create", "--plan", "azure", "--param", "name=first", "--param=region=westeurope"];
 
 fn create<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&CREATE[..], more].concat()

@@ -6,7 +6,8 @@ use reqwest::{Certificate, Client, Identity};
 use rustix::process::Signal;
 use tokio::runtime::Runtime;
 
-use super::{Authorities, Authority, Files, Kind, text};
+use super::certificates::{Authorities, Authority, Files, Kind};
+use super::text;
 use crate::stage::{Place, Server, until};
 
 fn place(files: &Files) -> Place {
@@ -22,7 +23,8 @@ fn https(server: &Server, path: &str) -> String {
 /// A client that trusts this authority alone, with a certificate of its own or without.
 fn client(authority: &Authority, own: Option<&Files>) -> Client {
     let mut builder = Client::builder().no_proxy().pool_max_idle_per_host(0);
-    builder = builder.tls_certs_only(Certificate::from_pem_bundle(&authority.pem()).unwrap());
+    builder =
+        builder.tls_certs_only(Certificate::from_pem_bundle(&fs::read(authority.file()).unwrap()).unwrap());
     if let Some(Files { certificate, key }) = own {
         let pem = [fs::read(certificate).unwrap(), fs::read(key).unwrap()].concat();
         builder = builder.identity(Identity::from_pem(&pem).unwrap());

@@ -6,8 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use tokio::runtime::Runtime;
 
-use super::{Authorities, KINDS, Kind, Peer, text};
+use super::certificates::{Authorities, KINDS, Kind};
+use super::{Peer, text};
 use crate::engine_conf::get;
+use crate::launch::{AMI, HOW, KEY};
+use crate::runtimes::CREATE;
 use crate::stage::{Place, Sandbox, until, until_or};
 
 /// The settings that name a peer, with the path of it.
@@ -99,8 +102,44 @@ fn the_command_line_talks_only_to_a_server_with_a_good_certificate() {
     assert!(nowhere.expect(1, &["config", "check"]).err.contains("tls.ca_file: cannot use /nowhere"));
 }
 
+/// The systems of operators, which are called while operations run.
 #[test]
-fn what_kafka_needs_and_this_build_has_not_is_said_at_the_start() {
+fn webhooks_and_external_steps_are_called_only_with_a_good_certificate() {
+    let elsewhere = Place::new();
+    let sandbox = Sandbox::start(&elsewhere);
+    let behind = sandbox.url.trim_start_matches("http://").to_owned();
+    let authorities = Authorities::new();
+    let runtime = Runtime::new().unwrap();
+    for kind in KINDS {
+        let files = authorities.issue(kind);
+        let [webhook, step] = [(); 2].map(|()| Peer::start(&runtime, &files, behind.clone()));
+        let place = Place::new()
+            .env("PROVISION_ENGINE_TLS__CA_FILE", text(&authorities.trusted.file()))
+            .env("PROVISION_ENGINE_LAUNCH__WEBHOOK__URL", webhook.url("/nowhere"))
+            .env("PROVISION_ENGINE_RUNTIME__STEPS", "steps.yaml");
+        place.write("secret", &"s".repeat(32));
+        let url = step.url("/nowhere");
+        let steps = "- {name: motto, workflow: runtime.provision, weight: 1, secret_file: secret, url: ";
+        place.write("steps.yaml", &format!("{steps}{url}}}\n"));
+        place.write("mine.pub", KEY);
+        let server = place.serve(&["--sandbox-url", &sandbox.url]);
+        place.expect(0, &CREATE);
+        place.expect(0, &[&["launch", "--image", AMI, "--wait"], &HOW[..]].concat());
+        for (wire, peer) in [("webhook", &webhook), ("external step", &step)] {
+            let seen = || format!("{kind:?}, {wire}: {} of {}", peer.passed(), peer.attempts());
+            until_or(|| (peer.attempts() > 0).then_some(()), seen);
+            if kind == Kind::Good {
+                until_or(|| (peer.passed() > 0).then_some(()), seen);
+            } else {
+                assert_eq!(peer.passed(), 0, "{}", seen());
+            }
+        }
+        server.stop();
+    }
+}
+
+#[test]
+fn kafka_asks_for_a_user_before_it_connects() {
     let base = || Place::new().env("PROVISION_ENGINE_LAUNCH__KAFKA__BROKERS", "127.0.0.1:1");
     let serve = ["serve", "--listen", "127.0.0.1:0"];
     let set = |place: Place, name: &str, value: &str| {
@@ -109,11 +148,6 @@ fn what_kafka_needs_and_this_build_has_not_is_said_at_the_start() {
     let without_user = set(base(), "SECURITY_PROTOCOL", "sasl_plaintext");
     let refused = without_user.expect(1, &serve);
     assert!(refused.err.contains("needs launch.kafka.username"), "{refused:?}");
-    if !cfg!(feature = "kafka-tls") {
-        let refused = set(base(), "SECURITY_PROTOCOL", "ssl").expect(1, &serve);
-        assert!(refused.err.contains("--features kafka-tls"), "{refused:?}");
-    }
-    // SASL PLAIN is in every build.
     let place = set(set(base(), "SECURITY_PROTOCOL", "sasl_plaintext"), "USERNAME", "ann");
     let place = set(place, "PASSWORD_FILE", "password");
     place.write("password", "hunter2\n");

@@ -8,7 +8,8 @@ use store::PostgresStore;
 use testing::private_postgres::{PrivatePostgres, PrivatePostgresOptions};
 use tokio::runtime::Runtime;
 
-use super::{Authorities, Files, KINDS, Kind, text};
+use super::certificates::{Authorities, Files, KINDS, Kind};
+use super::text;
 
 /// The owner of a key must be the user that the server runs as.
 fn hand_over(server: &PrivatePostgres, files: &Files, dir: &Path) -> Vec<(String, String)> {
