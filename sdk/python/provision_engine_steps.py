@@ -69,7 +69,7 @@ DEPTH_MAX = 32  # of the values of facts
 SECRET_BYTES_MIN = 32
 SIGNATURES_MAX = 8  # in one header; more than one only while a secret is replaced
 READ_SECONDS_MAX = 10  # from the first byte of a request to its last
-IDLE_SECONDS_MAX = 90  # of a kept connection
+IDLE_SECONDS_MAX = 120  # of a kept connection; longer than the engine keeps one, so that it never finds one cut
 CONNECTIONS_MAX = 256
 STOP_SECONDS_MAX = 10  # for calls that run when the service is told to stop
 KEPT_MAX = 10_000  # answers of a MemoryStore
@@ -610,7 +610,10 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, _Handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        self._free.acquire()
+        while not self._free.acquire(timeout=0.1):
+            if self.is_stopping:
+                self.shutdown_request(request)
+                return
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:

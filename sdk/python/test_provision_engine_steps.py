@@ -389,6 +389,20 @@ class Http(unittest.TestCase):
                 raw.sendall(part)
                 self.assertEqual(raw.recv(1), b"", "the server closes the connection")
 
+    def test_stop_works_while_idle_connections_take_every_place(self):
+        before, sdk.CONNECTIONS_MAX = sdk.CONNECTIONS_MAX, 2
+        self.addCleanup(setattr, sdk, "CONNECTIONS_MAX", before)
+        server = self.start()
+        for _ in range(2):
+            connection = self.connect(server)
+            connection.request("GET", "/health")
+            connection.getresponse().read()
+        self.connect(server).connect()
+        stopping = threading.Thread(target=server.stop)
+        stopping.start()
+        stopping.join(20)
+        self.assertFalse(stopping.is_alive())
+
     def test_stop_lets_a_running_call_finish(self):
         entered, leave = threading.Event(), threading.Event()
 

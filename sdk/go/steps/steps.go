@@ -71,7 +71,7 @@ const (
 	secretBytesMin = 32
 	signaturesMax  = 8                // in one header; more than one only while a secret is replaced
 	readMax        = 10 * time.Second // from the first byte of a request to its last
-	idleMax        = 90 * time.Second // of a kept connection
+	idleMax        = 2 * time.Minute  // of a kept connection; longer than the engine keeps one, so that it never finds one cut
 	headerBytesMax = 64 * 1024
 	stopMax        = 10 * time.Second    // for calls that run when the service is told to stop
 	keptMax        = 10_000              // answers of a memory store
