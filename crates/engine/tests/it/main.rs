@@ -6,6 +6,7 @@ mod answers;
 mod api;
 mod attempts;
 mod clocks;
+mod due;
 mod ownership;
 mod parting;
 mod scripted;
