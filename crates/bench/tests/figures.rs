@@ -7,8 +7,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-const MEASUREMENTS_MAX: usize = 3;
-
 /// The report on these figures, with nothing around the program but what it needs.
 fn quick(figures: &str) -> Value {
     let home = tempfile::tempdir().unwrap();
@@ -29,14 +27,10 @@ fn number(of: &Value) -> f64 {
 
 #[test]
 fn the_benchmark_of_launches_makes_the_calls_of_its_base_and_times_every_launch() {
-    let measure = || quick("launch");
-    let is_like_base = |report: &Value| {
-        report["launches"][0]["calls_per_launch"] == report["launches"][0]["base_calls_per_launch"]
-    };
-    // A call more in every launch shows in every measurement. A machine that stalls repeats a few reads in one of them.
-    let mut reports = (0..MEASUREMENTS_MAX).map(|_| measure());
-    let report = reports.find(is_like_base).expect("a launch makes more calls than its base, every time");
+    let report = quick("launch");
     let launches = &report["launches"][0];
+    // Where they differ, the program has said which calls they are.
+    assert_eq!(launches["calls_per_launch"], launches["base_calls_per_launch"], "{report}");
     assert!(number(&launches["launches_per_second"]) > 0.0 && number(&launches["ratio"]) > 0.0, "{report}");
     let awaited = &launches["awaited"];
     assert_eq!(awaited["launches"], 100);
