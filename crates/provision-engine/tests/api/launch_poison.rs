@@ -15,7 +15,8 @@ use crate::world::settings;
 async fn lists_show_the_launches_that_can_be_read() {
     let (world, key) = world().await;
     let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    for number in 0..3 {
+    // Three that are older than the launch, and three that are newer: a list begins with either.
+    let unreadable = async |number: u8| {
         let portrait = Portrait {
             kind: "launch".into(),
             record: "{}".into(),
@@ -25,11 +26,17 @@ async fn lists_show_the_launches_that_can_be_read() {
         };
         let (name, tenant) = (format!("launch:{number:032}"), format!("org:{ORG}"));
         assert!(world.engine.write_resource(&name, &tenant, Expect::Absent, Some(portrait)).await.unwrap());
+    };
+    for number in 0..3 {
+        unreadable(number).await;
     }
     let image = json!({"id": "ami-0abc0000000000001"});
     let body = json!({"provider": "aws", "image": image, "parameters": parameters(key)});
     let asked = world.post("/launches", &body).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
+    for number in 3..6 {
+        unreadable(number).await;
+    }
     for path in ["/launches", "/reservations", "/reservations?sort=-id"] {
         let listed = world.get(path).await.is_ok().json;
         assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{path}: {listed}");
