@@ -1,5 +1,5 @@
-//! The contract between the server and its clients, once: errors, their formats, their codes with a page each,
-//! and the client.
+//! The contract between the server and its clients, once: the types of the platform, errors, their formats, their
+//! codes with a page each, and the client.
 //!
 //! This crate depends on no other crate of the workspace.
 
@@ -8,6 +8,7 @@ mod code;
 mod error;
 mod format;
 mod permission;
+pub mod types;
 
 pub use code::Code;
 pub use error::{Error, FieldError, Parts};

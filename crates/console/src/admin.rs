@@ -13,7 +13,7 @@ use std::fmt;
 use axum::Router;
 use axum::routing::{get, post};
 use engine::Capability;
-use server::wire::{Proof, Role};
+use api::types::{Proof, Role};
 
 use crate::desk::Desk;
 use crate::parts::Icon;
@@ -74,10 +74,6 @@ fn roles() -> impl Iterator<Item = engine::Role> {
     all().filter(may_look).chain(all().filter(move |role| !may_look(role)))
 }
 
-fn role_named(name: &str) -> Option<Role> {
-    name.parse::<engine::Role>().ok().map(Role::from)
-}
-
 /// What the API says about a field, as it is said beside the field.
 fn said(trouble: &Trouble) -> String {
     let line = trouble.line();
@@ -91,7 +87,7 @@ struct Word(&'static str);
 
 impl From<&Role> for Word {
     fn from(role: &Role) -> Word {
-        Word(engine::Role::from(*role).as_str())
+        Word(role.as_str())
     }
 }
 

@@ -10,7 +10,7 @@ use axum::routing::{get, post};
 use engine::ProofKind;
 use engine::secret::SecretString;
 use engine::store::StoreError;
-use server::wire::{ChangePassword, Password, Session};
+use api::types::{ChangePassword, Password, Session};
 
 use crate::cookie;
 use crate::csrf::CsrfToken;

@@ -16,7 +16,7 @@ mod why;
 
 use axum::Router;
 use axum::routing::{get, post};
-use server::wire::Verb;
+use api::types::Verb;
 
 use crate::desk::Desk;
 use crate::list::live;

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::MethodRouter;
 use futures_util::future::BoxFuture;
-use server::wire::OperationDetail;
+use api::types::OperationDetail;
 
 use crate::desk::Desk;
 use crate::parts::Resource;

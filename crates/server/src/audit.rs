@@ -10,7 +10,7 @@ use tracing::error;
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
 use crate::query::Query;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const LIMIT_DEFAULT: u16 = 100;
 const LIMIT_MAX: u16 = 1000;
@@ -72,7 +72,7 @@ pub async fn audit_log(State(app): State<Shared>, mut query: Query) -> Result<Js
     let limit = query.number("limit", 1..=LIMIT_MAX)?.unwrap_or(LIMIT_DEFAULT);
     query.finish()?;
     let rows = app.access.audit_log(usize::from(limit)).await?;
-    Ok(Json(wire::AuditLog { items: rows.into_iter().map(wire::AuditEntry::from).collect() }))
+    Ok(Json(wire::AuditLog { items: rows.to_wire() }))
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub mod sandbox_access;
 pub mod sentence;
 pub mod tokens;
 mod upkeep;
-pub mod wire;
+mod wire;
 
 pub use api::Code;
 pub use app_state::{AppState, RequestId, Server, ServerSettings, Shared};
@@ -48,6 +48,7 @@ pub use router::{open, router};
 pub use sentence::describe;
 pub use tokens::ensure_admin;
 pub use upkeep::{KeyKeeper, System, Upkeep};
+pub use wire::ToWire;
 
 /// What the file of an endpoint needs.
 pub mod prelude {

@@ -1,71 +1,248 @@
-//! What goes over the wire, in both directions, so that clients written in Rust speak with the same types.
-//!
-//! These are not the engine's types: they are converted once, here, at the edge.
+//! What the engine knows, as it goes over the wire: converted once, here, at the edge.
 
-mod access;
-mod explanation;
-mod journal;
-mod operation;
-mod people;
-mod upkeep;
-mod workflow;
+pub(crate) use api::ProblemBody as Problem;
+pub(crate) use api::types::*;
+use engine::store::{Summary, Wish};
+use engine::{Organisation, ProofKind, SessionRow, StepInfo, Timestamp, UserRow, WorkflowInfo};
 
-use std::fmt;
+use crate::sentence::describe;
 
-use engine::Timestamp;
-use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-use utoipa::ToSchema;
+/// So many digits tell sessions apart.
+const SESSION_ID_CHARS: usize = 16;
 
-pub use access::{AuditEntry, AuditLog, IssuedToken, NewToken, Role, Token, TokenList};
-pub use api::ProblemBody as Problem;
-pub use explanation::{Explanation, LastError};
-pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
-pub use operation::{
-    Asked, Control, ListQuery, Operation, OperationDetail, OperationPage, Phase, Step, StepState, Submit,
-    Verb,
-};
-pub use people::{
-    ChangePassword, ChangeUser, MadeUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,
-    UserList,
-};
-pub use upkeep::{Key, KeyList, Setting, SettingList, System, SystemList, SystemState};
-pub use workflow::{StepCalls, StepHealth, Workflow, WorkflowCalls, WorkflowList, WorkflowStep};
+/// A row or a value of the engine that has a type on the wire.
+pub trait ToWire {
+    type Wire;
 
-/// A moment, written as RFC 3339 in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(transparent)]
-pub struct Moment(#[serde(with = "time::serde::rfc3339")] pub OffsetDateTime);
+    fn to_wire(self) -> Self::Wire;
+}
 
-impl From<Timestamp> for Moment {
-    fn from(at: Timestamp) -> Moment {
-        let nanos = i128::from(at.0) * 1000;
-        // A deadline may lie beyond the last year that RFC 3339 can write.
-        let last = time::PrimitiveDateTime::MAX.assume_utc();
-        Moment(OffsetDateTime::from_unix_timestamp_nanos(nanos).unwrap_or(last))
+impl<T: ToWire> ToWire for Option<T> {
+    type Wire = Option<T::Wire>;
+
+    fn to_wire(self) -> Option<T::Wire> {
+        self.map(T::to_wire)
     }
 }
 
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.format(&Rfc3339).map_err(|_| fmt::Error)?;
-        f.pad(&text)
+impl<T: ToWire> ToWire for Vec<T> {
+    type Wire = Vec<T::Wire>;
+
+    fn to_wire(self) -> Vec<T::Wire> {
+        self.into_iter().map(T::to_wire).collect()
     }
 }
 
-/// The answer of `/healthz` and `/readyz`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Health {
-    /// `alive` or `ready`.
-    pub status: String,
+impl ToWire for Timestamp {
+    type Wire = Moment;
+
+    fn to_wire(self) -> Moment {
+        Moment::from_unix_micros(self.0)
+    }
 }
 
-/// What a signal did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Signalled {
-    /// How many waiting operations it woke at once. With none, the signal is kept for the wait that comes.
-    pub woke: usize,
+impl ToWire for engine::Role {
+    type Wire = Role;
+
+    fn to_wire(self) -> Role {
+        self.as_str().parse().expect("a role of the engine has the same name on the wire")
+    }
+}
+
+/// The role of the engine with this name on the wire.
+pub(crate) fn role(role: Role) -> engine::Role {
+    role.as_str().parse().expect("a role on the wire has the same name in the engine")
+}
+
+impl ToWire for engine::Phase {
+    type Wire = Phase;
+
+    fn to_wire(self) -> Phase {
+        match self {
+            engine::Phase::Pending => Phase::Pending,
+            engine::Phase::Running => Phase::Running,
+            engine::Phase::Waiting => Phase::Waiting,
+            engine::Phase::Undoing => Phase::Undoing,
+            engine::Phase::Paused => Phase::Paused,
+            engine::Phase::Stuck => Phase::Stuck,
+            engine::Phase::Succeeded => Phase::Succeeded,
+            engine::Phase::Failed => Phase::Failed,
+            engine::Phase::Undone => Phase::Undone,
+            engine::Phase::Cancelled => Phase::Cancelled,
+        }
+    }
+}
+
+impl ToWire for engine::Verb {
+    type Wire = Verb;
+
+    fn to_wire(self) -> Verb {
+        match self {
+            engine::Verb::Cancel => Verb::Cancel,
+            engine::Verb::Pause => Verb::Pause,
+            engine::Verb::Resume => Verb::Resume,
+            engine::Verb::Retry => Verb::Retry,
+        }
+    }
+}
+
+impl ToWire for Wish {
+    type Wire = Asked;
+
+    fn to_wire(self) -> Asked {
+        Asked { verb: self.verb.to_wire(), by: self.by, reason: self.reason, at: self.at.to_wire() }
+    }
+}
+
+impl ToWire for Summary {
+    type Wire = Operation;
+
+    fn to_wire(self) -> Operation {
+        Operation {
+            id: self.id.0,
+            workflow: self.workflow,
+            tenant: self.tenant,
+            resource: self.resource,
+            phase: self.phase.to_wire(),
+            step: self.step,
+            reason: self.reason,
+            due_at: self.due_at.to_wire(),
+            created_at: self.created_at.to_wire(),
+            deadline_at: self.deadline_at.to_wire(),
+            finished_at: self.finished_at.to_wire(),
+            node: self.owner.map(|node| node.0),
+            asked: self.wish.to_wire(),
+        }
+    }
+}
+
+impl ToWire for &engine::LastError {
+    type Wire = LastError;
+
+    fn to_wire(self) -> LastError {
+        LastError { step: self.step.clone(), cause: self.cause.to_string(), at: self.at.to_wire() }
+    }
+}
+
+impl ToWire for &engine::Event {
+    type Wire = JournalEntry;
+
+    fn to_wire(self) -> JournalEntry {
+        let mut data = engine::masked(serde_json::to_value(&self.body).unwrap_or_default());
+        if let Some(members) = data.as_object_mut() {
+            members.remove("kind");
+        }
+        JournalEntry {
+            seq: self.seq,
+            at: self.at.to_wire(),
+            kind: self.body.kind().to_owned(),
+            step: step_of(&self.body).map(str::to_owned),
+            text: describe(self),
+            data,
+        }
+    }
+}
+
+fn step_of(body: &engine::Body) -> Option<&str> {
+    use engine::Body;
+    match body {
+        Body::Created { started, .. } | Body::Stepped { started, .. } => started.as_deref(),
+        Body::Waited { step, .. } | Body::Retried { step, .. } | Body::Stuck { step, .. } => Some(step),
+        Body::Turned { step, .. } | Body::Finished { step, .. } => step.as_deref(),
+        Body::Adopted { .. } | Body::Asked { .. } | Body::Signalled { .. } => None,
+    }
+}
+
+impl ToWire for WorkflowInfo {
+    type Wire = Workflow;
+
+    fn to_wire(self) -> Workflow {
+        Workflow {
+            workflow: self.workflow,
+            about: self.about,
+            on_failure: self.on_failure.to_owned(),
+            deadline_seconds: self.deadline_seconds,
+            steps: self.steps.to_wire(),
+        }
+    }
+}
+
+impl ToWire for StepInfo {
+    type Wire = WorkflowStep;
+
+    fn to_wire(self) -> WorkflowStep {
+        WorkflowStep {
+            weight: self.weight,
+            name: self.name,
+            title: self.title,
+            effect: self.effect.to_owned(),
+            driver: self.driver,
+            conditional: self.conditional,
+            clean_up: self.clean_up,
+        }
+    }
+}
+
+impl ToWire for engine::TokenRow {
+    type Wire = Token;
+
+    fn to_wire(self) -> Token {
+        Token {
+            name: self.name,
+            role: self.role.to_wire(),
+            platform: self.platform,
+            created_at: self.created_at.to_wire(),
+            expires_at: self.expires_at.to_wire(),
+        }
+    }
+}
+
+impl ToWire for engine::AuditRow {
+    type Wire = AuditEntry;
+
+    fn to_wire(self) -> AuditEntry {
+        let engine::AuditRow { at, who, action, target, result, request } = self;
+        AuditEntry { at: at.to_wire(), who, action, target, result, request }
+    }
+}
+
+/// A user at this moment; a lock that is over is none.
+pub(crate) fn user_at(now: Timestamp, row: UserRow) -> User {
+    User {
+        name: row.name,
+        role: row.role.to_wire(),
+        created_at: row.created_at.to_wire(),
+        locked_until: row.locked_until.filter(|until| *until > now).to_wire(),
+    }
+}
+
+/// The beginning of the digest: what the browser holds cannot be found from it.
+pub(crate) fn session_id(row: &SessionRow) -> &str {
+    row.digest.get(..SESSION_ID_CHARS).unwrap_or(&row.digest)
+}
+
+impl ToWire for SessionRow {
+    type Wire = Session;
+
+    fn to_wire(self) -> Session {
+        Session {
+            id: session_id(&self).to_owned(),
+            role: self.roles.iter().copied().max().to_wire(),
+            proof: match self.proof.kind() {
+                ProofKind::Password => Proof::Password,
+                ProofKind::Token => Proof::Token,
+                ProofKind::Oidc => Proof::Oidc,
+            },
+            user: self.user,
+            org: match self.organisation {
+                Organisation::Named(id) => Some(id),
+                Organisation::Server | Organisation::Missing => None,
+            },
+            created_at: self.created_at.to_wire(),
+            seen_at: self.seen_at.to_wire(),
+            expires_at: self.expires_at.to_wire(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -73,12 +250,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_rfc_3339_and_the_end_of_time_can_be_written() {
-        let at = Moment::from(Timestamp(1_700_000_000_123_456));
-        assert_eq!(serde_json::to_string(&at).unwrap(), "\"2023-11-14T22:13:20.123456Z\"");
-        assert_eq!(at.to_string(), "2023-11-14T22:13:20.123456Z");
-        let last = serde_json::to_string(&Moment::from(Timestamp(i64::MAX))).unwrap();
-        assert!(last.starts_with("\"9999-12-31"), "{last}");
-        assert!(serde_json::from_str::<Moment>(&last).is_ok());
+    fn names_are_the_same_on_the_wire_and_in_the_engine() {
+        for one in engine::Role::ALL {
+            assert_eq!(role(one.to_wire()), one);
+        }
+        assert_eq!(Role::ALL.len(), engine::Role::ALL.len());
+        for phase in engine::Phase::ALL {
+            let wire = phase.to_wire();
+            assert_eq!((wire.as_str(), wire.is_final()), (phase.as_str(), phase.is_final()));
+            assert_eq!(serde_json::to_value(wire).unwrap(), phase.as_str());
+        }
     }
 }

@@ -11,7 +11,7 @@ use console::{Shell, Visitor};
 use registrar::{Names, Registrar, fake};
 use serde_json::json;
 use server::prelude::*;
-use server::wire::{Operation, OperationPage, Phase};
+use api::types::{Operation, OperationPage, Phase};
 
 pub struct Settings(Option<HttpUrl>);
 

@@ -3,7 +3,7 @@
 use api::client::{Client, Events};
 use reqwest::Method;
 use serde_json::Value;
-use server::wire::{
+use api::types::{
     ChangeUser, Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, MadeUser, NewToken,
     NewUser, Operation, OperationDetail, OperationPage, Signalled, SignedOut, Submit, TokenList, User,
     UserList, Verb,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use serde::Serialize;
-use server::wire::Moment;
+use api::types::Moment;
 
 use super::serve::ServeArgs;
 use crate::background::{Control, Started, Status, Stopped};

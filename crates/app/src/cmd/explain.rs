@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
-use server::wire::Explanation;
+use api::types::Explanation;
 use uuid::Uuid;
 
 use super::operations::{ago, phase_cell};

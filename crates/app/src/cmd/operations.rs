@@ -17,7 +17,7 @@ pub use watch::follow;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use server::wire::Verb;
+use api::types::Verb;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;

@@ -5,7 +5,7 @@ mod dry_run;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use server::wire::{Workflow, WorkflowList, WorkflowStep};
+use api::types::{Workflow, WorkflowList, WorkflowStep};
 
 use crate::cli::Global;
 use crate::exit::Exit;

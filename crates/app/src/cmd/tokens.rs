@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use engine::{Clock, Role, WallClock};
-use server::wire::{NewToken, TokenList};
+use engine::{Clock, WallClock};
+use api::types::{NewToken, Role, TokenList};
 
 use super::operations::ago;
 use crate::cli::Global;
@@ -63,7 +63,7 @@ impl Answer for TokenList {
         for token in &self.items {
             table.row([
                 Cell::new(&token.name),
-                Cell::new(Role::from(token.role).as_str()),
+                Cell::new(token.role.as_str()),
                 Cell::new(when(token.created_at)),
                 Cell::maybe(token.expires_at.map(when)),
             ]);
@@ -84,7 +84,7 @@ pub async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
             let expires_in_seconds = expires.map(|period| period.get().as_secs());
             let token = NewToken {
                 name: name.clone(),
-                role: (*role).into(),
+                role: *role,
                 platform: platform.clone(),
                 expires_in_seconds,
             };

@@ -4,8 +4,8 @@ mod password;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use engine::{Clock, Role, WallClock};
-use server::wire::{ChangeUser, NewUser, User, UserList};
+use engine::{Clock, WallClock};
+use api::types::{ChangeUser, NewUser, Role, User, UserList};
 
 use super::operations::ago;
 use crate::cli::Global;
@@ -81,7 +81,7 @@ impl Answer for UserList {
         for user in &self.items {
             table.row([
                 Cell::new(&user.name),
-                Cell::new(Role::from(user.role).as_str()),
+                Cell::new(user.role.as_str()),
                 Cell::new(when(user.created_at)),
                 Cell::maybe(user.locked_until.map(|until| until.to_string())),
             ]);
@@ -105,7 +105,7 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
             changed(global, &user, "has a new password")?;
         }
         UsersCommand::Role { name, role } => {
-            let change = ChangeUser { role: Some((*role).into()), password: None };
+            let change = ChangeUser { role: Some(*role), password: None };
             let user = client.change_user(name, &change).await?;
             changed(global, &user, &format!("is {role} now"))?;
         }
@@ -126,7 +126,7 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
 
 async fn add(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
     let password = if asks { Some((&password::read(name)?).into()) } else { None };
-    let made = client.create_user(&NewUser { name: name.to_owned(), role: role.into(), password }).await?;
+    let made = client.create_user(&NewUser { name: name.to_owned(), role, password }).await?;
     match (global.output, &made.password) {
         (Format::Json | Format::Yaml, _) => output::print_value(global.output, &made)?,
         (Format::Name, _) => output::data(&made.name)?,

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
-use server::{KeyKeeper, System, Upkeep, wire};
+use api::types as wire;
+use server::{KeyKeeper, System, ToWire, Upkeep};
 
 use super::{House, Keys};
 use crate::config::{Config, Database, HttpUrl, masked_url};
@@ -176,6 +177,6 @@ fn key_list((ring, changed_at): (KeyRing, Option<SystemTime>)) -> wire::KeyList 
     let changed_at = changed_at.and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
     wire::KeyList {
         items: ring.ids().map(key).collect(),
-        changed_at: changed_at.map(|since| wire::Moment::from(Timestamp(0).plus(since))),
+        changed_at: changed_at.map(|since| Timestamp(0).plus(since).to_wire()),
     }
 }

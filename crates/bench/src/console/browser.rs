@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use engine::{Clock, Timestamp, WallClock};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use reqwest::{Client, Response, redirect};
-use server::wire::{Moment, OperationDetail};
+use api::types::{Moment, OperationDetail};
 
 use crate::load::as_float;
 

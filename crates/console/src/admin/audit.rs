@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use server::wire::{AuditEntry, AuditLog};
+use api::types::{AuditEntry, AuditLog};
 use uuid::Uuid;
 
 use super::Tab;

@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::http::Method;
 use axum::response::Response;
-use server::wire::KeyList;
+use api::types::KeyList;
 
 use super::Tab;
 use crate::confirm;

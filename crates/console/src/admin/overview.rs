@@ -3,7 +3,7 @@
 use askama::Template;
 use axum::response::Response;
 use engine::Capability;
-use server::wire::{System, SystemList, SystemState};
+use api::types::{System, SystemList, SystemState};
 
 use super::Tab;
 use crate::api::Api;

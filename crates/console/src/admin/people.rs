@@ -4,9 +4,9 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::secret::SecretString;
-use server::wire::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
+use api::types::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 
-use super::{Tab, role_named, said};
+use super::{Tab, said};
 use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
@@ -104,7 +104,7 @@ pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
 }
 
 async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble> {
-    let role = role_named(fields.text("role")).ok_or_else(|| {
+    let role = fields.text("role").parse().map_err(|_| {
         Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.")
     })?;
     let new = NewUser { name: fields.text("name").to_owned(), role, password: password(fields, "password") };
@@ -115,7 +115,7 @@ async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<MadeUser, Trouble
 pub(super) async fn change(visitor: Visitor, fields: Fields) -> Response {
     let name = fields.text("name");
     let change =
-        ChangeUser { role: role_named(fields.text("role")), password: password(&fields, "password") };
+        ChangeUser { role: fields.text("role").parse().ok(), password: password(&fields, "password") };
     match visitor.api.put(&format!("/users/{}", path::part(name)), &change).await {
         Ok(_) => Flash::good(format!("{name} is changed and has to sign in again.")).at(AT),
         Err(trouble) => trouble.back(&visitor, AT),

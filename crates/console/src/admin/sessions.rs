@@ -2,7 +2,7 @@
 
 use askama::Template;
 use axum::response::Response;
-use server::wire::{Session, SessionList};
+use api::types::{Session, SessionList};
 
 use super::Tab;
 use crate::csrf::CsrfToken;

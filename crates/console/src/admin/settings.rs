@@ -5,7 +5,7 @@ use axum::extract::Query;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
-use server::wire::{Setting, SettingList};
+use api::types::{Setting, SettingList};
 
 use super::Tab;
 use crate::parts::Prose;

@@ -4,9 +4,10 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Timestamp;
-use server::wire::{IssuedToken, Moment, NewToken, Token, TokenList};
+use api::types::{IssuedToken, Moment, NewToken, Token, TokenList};
+use server::ToWire;
 
-use super::{Tab, role_named, said};
+use super::{Tab, said};
 use crate::confirm;
 use crate::csrf::CsrfToken;
 use crate::fields::Fields;
@@ -59,7 +60,7 @@ impl Tokens {
 
 impl Tokens {
     fn is_over(&self, at: &Moment) -> bool {
-        *at <= Moment::from(self.now)
+        *at <= self.now.to_wire()
     }
 }
 
@@ -98,10 +99,10 @@ pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
 }
 
 async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trouble> {
-    let unknown = || Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
+    let unknown = |_| Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
     let new = NewToken {
         name: fields.text("name").to_owned(),
-        role: role_named(fields.text("role")).ok_or_else(unknown)?,
+        role: fields.text("role").parse().map_err(unknown)?,
         platform: None,
         expires_in_seconds: fields
             .given("lives")

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use engine::OperationId;
 use engine::store::{STATS_COUNT_MAX, Stats};
 use futures_util::future::join_all;
-use server::wire::{JournalEntry, JournalPage, Operation, OperationPage};
+use api::types::{JournalEntry, JournalPage, Operation, OperationPage};
 use tokio::try_join;
 
 use super::chart::Chart;

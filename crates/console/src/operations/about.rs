@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use askama::Template;
-use server::wire::{Moment, Operation, OperationDetail};
+use api::types::{Moment, Operation, OperationDetail};
 
 use crate::desk::Desk;
 use crate::parts::{When, span};

@@ -5,7 +5,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Capability;
-use server::wire::Control;
+use api::types::Control;
 use uuid::Uuid;
 
 use super::look::{Look, id_of};

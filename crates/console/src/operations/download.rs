@@ -5,7 +5,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use server::wire::{Explanation, JournalEntry, OperationDetail};
+use api::types::{Explanation, JournalEntry, OperationDetail};
 
 use super::look::{Look, Story, id_of};
 use crate::trouble::Trouble;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use askama::Template;
 use serde::Deserialize;
-use server::wire::JournalEntry;
+use api::types::JournalEntry;
 use uuid::Uuid;
 
 use super::look::Story;

@@ -3,7 +3,7 @@
 
 use askama::Template;
 use serde_json::Value;
-use server::wire::OperationDetail;
+use api::types::OperationDetail;
 
 use super::journal::pretty;
 

@@ -4,7 +4,7 @@ use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use server::wire::{Operation, OperationPage};
+use api::types::{Operation, OperationPage};
 
 use super::filters::{AT, Filters, PHASES, Quick};
 use crate::api::Api;

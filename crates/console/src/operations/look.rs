@@ -1,6 +1,6 @@
 //! All that a page shows of one operation, as the API tells it.
 
-use server::wire::{Explanation, JournalEntry, JournalPage, OperationDetail};
+use api::types::{Explanation, JournalEntry, JournalPage, OperationDetail};
 use tokio::try_join;
 use uuid::Uuid;
 

@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
-use server::wire::Signalled;
+use api::types::Signalled;
 
 use super::look::{Look, id_of};
 use crate::fields::Fields;

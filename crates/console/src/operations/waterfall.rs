@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use engine::Timestamp;
-use server::wire::{OperationDetail, Step, StepState};
+use api::types::{OperationDetail, Step, StepState};
 
 use super::timeline::{Kind, Segment, Timeline, Track};
 use crate::parts::{Chip, span};
@@ -102,7 +102,7 @@ fn rounded(so_far: Duration) -> (Duration, Duration) {
 
 fn undoing(detail: &OperationDetail) -> Option<Undoing> {
     let undone = detail.steps.iter().filter(|step| step.state == StepState::Undone).count();
-    let is_going = detail.operation.phase == server::wire::Phase::Undoing;
+    let is_going = detail.operation.phase == api::types::Phase::Undoing;
     is_going.then(|| Undoing { undone, all: undone + detail.left_over.len() })
 }
 

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use engine::{Capability, Verb};
-use server::wire::{Asked, Explanation, OperationDetail, Phase};
+use api::types::{Asked, Explanation, OperationDetail, Phase};
 
 use super::look::Look;
 use crate::csrf::CsrfToken;
@@ -90,7 +90,7 @@ pub(super) fn possible(look: &Look) -> Vec<Action> {
 }
 
 fn actions(phase: Phase, meanings: &[(Verb, String)]) -> Vec<Action> {
-    let phase = engine::Phase::from(phase);
+    let Ok(phase) = phase.as_str().parse::<engine::Phase>() else { return Vec::new() };
     let action = |verb: Verb| {
         let known = meanings.iter().find(|(known, _)| *known == verb).map(|(_, meaning)| meaning.clone());
         let (label, icon, usual) = match verb {

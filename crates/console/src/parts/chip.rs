@@ -3,7 +3,7 @@
 use std::fmt;
 
 use askama::filters::HtmlSafe;
-use server::wire::{Phase, StepState};
+use api::types::{Phase, StepState};
 
 use super::Icon;
 

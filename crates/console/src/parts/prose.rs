@@ -4,7 +4,7 @@
 use std::fmt;
 
 use askama::filters::{Html, HtmlSafe, escape};
-use server::wire::Moment;
+use api::types::Moment;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;

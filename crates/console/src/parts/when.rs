@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use askama::filters::HtmlSafe;
-use server::wire::Moment;
+use api::types::Moment;
 use time::macros::format_description;
 
 /// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.

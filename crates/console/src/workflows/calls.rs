@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use server::wire::{StepCalls, StepHealth, WorkflowCalls};
+use api::types::{StepCalls, StepHealth, WorkflowCalls};
 
 use crate::api::Api;
 use crate::parts::{Chip, Icon, Tone, span};

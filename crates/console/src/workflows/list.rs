@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use axum::response::Response;
-use server::wire::{Workflow, WorkflowList};
+use api::types::{Workflow, WorkflowList};
 
 use crate::shell::Shell;
 use crate::visitor::Visitor;

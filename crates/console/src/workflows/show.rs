@@ -7,7 +7,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Capability;
-use server::wire::{StepCalls, Workflow, WorkflowStep};
+use api::types::{StepCalls, Workflow, WorkflowStep};
 use tokio::try_join;
 
 use super::calls;

@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
-use server::wire::{Operation, Submit};
+use api::types::{Operation, Submit};
 
 use super::show::{Form, again};
 use crate::fields::Fields;

@@ -15,7 +15,7 @@ use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::{get, post};
 use engine::Capability;
-use server::wire::OperationDetail;
+use api::types::OperationDetail;
 use uuid::Uuid;
 
 use console::list::now;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::{Capability, Role};
 use serde_json::json;
 use server::rights::Needs;
-use server::wire::AuditLog;
+use api::types::AuditLog;
 
 use crate::world::{World, settings, world, world_with};
 

@@ -1,7 +1,7 @@
 //! Why an operation is not finished.
 
 use serde_json::json;
-use server::wire::Explanation;
+use api::types::Explanation;
 
 use crate::world::{World, settings, sleeping_world_with, world};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use server::wire::{JournalPage, OperationDetail, OperationPage, StepState};
+use api::types::{JournalPage, OperationDetail, OperationPage, StepState};
 
 use crate::world::world;
 

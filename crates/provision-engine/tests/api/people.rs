@@ -5,7 +5,7 @@ use std::time::Duration;
 use engine::secret::SecretString;
 use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow};
 use serde_json::{Value, json};
-use server::wire::AuditLog;
+use api::types::AuditLog;
 use server::{ServerSettings, SignInError, SignInLimits};
 
 use crate::world::{Answer, World, settings, world, world_with};

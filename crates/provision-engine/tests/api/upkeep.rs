@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use server::wire::{Key, KeyList, Setting};
+use api::types::{Key, KeyList, Setting};
 use server::{KeyKeeper, Meter, Server, System, Upkeep};
 
 use crate::world::{World, endpoints, settings, world};

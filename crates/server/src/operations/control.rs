@@ -15,7 +15,7 @@ use crate::http::Failure;
 use crate::http::body::MaybeJson;
 use crate::principal::Principal;
 use crate::query::Id;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const REASON_CHARS_MAX: usize = 500;
 
@@ -116,6 +116,6 @@ async fn ask(
     }
     let asked = app.engine.ask(id, verb, &caller.name, &reason).await;
     asked.map_err(|error| error::ask(error, id))?;
-    let operation = wire::Operation::from(inspect(app, id).await?.shown.summary);
+    let operation = inspect(app, id).await?.shown.summary.to_wire();
     Ok((StatusCode::ACCEPTED, about(&id), Json(operation)))
 }

@@ -5,7 +5,7 @@ use engine::{Because, Inspection, Memory, OperationId, Phase, Timestamp, Verb, W
 
 use super::progress::{cause, current_step, left_over, not_put_back, steps};
 use crate::sentence::ended;
-use crate::wire::{self, StepState};
+use crate::wire::{self, StepState, ToWire};
 
 /// All that is known about an operation.
 pub(super) struct Known<'a> {
@@ -32,15 +32,15 @@ pub(super) fn explain(known: &Known) -> wire::Explanation {
     wire::Explanation {
         id: summary.id.0,
         workflow: summary.workflow.clone(),
-        phase: summary.phase.into(),
+        phase: summary.phase.to_wire(),
         reason: known.reason(step.as_ref()),
-        last_error: memory.last_error.as_ref().map(wire::LastError::from),
+        last_error: memory.last_error.as_ref().to_wire(),
         attempt,
-        next_attempt: summary.due_at.filter(|_| !is_over).map(wire::Moment::from),
+        next_attempt: summary.due_at.filter(|_| !is_over).to_wire(),
         waiting_for_key: known.key().map(str::to_owned),
         queued_behind: known.queued_behind.map(|id| id.0),
         node: summary.owner.map(|node| node.0),
-        deadline_at: summary.deadline_at.into(),
+        deadline_at: summary.deadline_at.to_wire(),
         left_over: left_over(known.inspection, known.plan),
         what_you_can_do: known.advice(),
         title: step.as_ref().map(|step| step.title.clone()),

@@ -14,7 +14,7 @@ use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::query::{Id, Query};
 use crate::tokens::digest;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Everything about one operation except its journal.
 ///
@@ -56,7 +56,7 @@ fn detail(inspection: Inspection, plan: Option<&WorkflowInfo>) -> wire::Operatio
     let left_over = left_over(&inspection, plan);
     let Inspection { shown, memory, .. } = inspection;
     let params = serde_json::from_str(&shown.params).unwrap_or(Value::Null);
-    let operation = wire::Operation::from(shown.summary);
+    let operation = shown.summary.to_wire();
     wire::OperationDetail {
         params: masked(params),
         state: masked(memory.state),
@@ -64,7 +64,7 @@ fn detail(inspection: Inspection, plan: Option<&WorkflowInfo>) -> wire::Operatio
         steps,
         cause,
         next_attempt: operation.due_at.filter(|_| !operation.phase.is_final()),
-        last_error: memory.last_error.as_ref().map(wire::LastError::from),
+        last_error: memory.last_error.as_ref().to_wire(),
         left_over,
         operation,
     }

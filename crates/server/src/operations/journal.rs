@@ -7,7 +7,7 @@ use super::inspect;
 use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::query::{Id, Query};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const LIMIT_DEFAULT: u16 = 100;
 const LIMIT_MAX: u16 = 500;
@@ -38,5 +38,5 @@ pub(crate) async fn get_journal(
     let has_more = events.len() > limit;
     events.truncate(limit);
     let next = events.last().filter(|_| has_more).map(|last| last.seq);
-    Ok(Json(wire::JournalPage { items: events.iter().map(wire::JournalEntry::from).collect(), next }))
+    Ok(Json(wire::JournalPage { items: events.iter().map(ToWire::to_wire).collect(), next }))
 }

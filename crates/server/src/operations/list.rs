@@ -8,7 +8,7 @@ use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::paging::{cursor_after, parse_cursor};
 use crate::query::{Query, not_allowed};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const LIMIT_DEFAULT: u16 = 50;
 const LIMIT_MAX: u16 = 200;
@@ -31,7 +31,7 @@ pub(crate) async fn list_operations(
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next = found.last().filter(|_| has_more).map(|last| cursor_after(last.id));
-    let items = found.into_iter().map(wire::Operation::from).collect();
+    let items = found.to_wire();
     Ok(Json(wire::OperationPage { items, next }))
 }
 

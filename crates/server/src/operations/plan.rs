@@ -8,7 +8,7 @@ use engine::WorkflowInfo;
 use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
 use crate::query::{Name, Query};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Every workflow of this release, with its plan.
 #[utoipa::path(
@@ -20,7 +20,7 @@ pub(crate) async fn list_workflows(
     query: Query,
 ) -> Result<Json<wire::WorkflowList>, Failure> {
     query.finish()?;
-    let items = app.engine.workflows().into_iter().map(wire::Workflow::from).collect();
+    let items = app.engine.workflows().to_wire();
     Ok(Json(wire::WorkflowList { items }))
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn get_workflow(
     query: Query,
 ) -> Result<Json<wire::Workflow>, Failure> {
     query.finish()?;
-    Ok(Json(find(&app, &name)?.into()))
+    Ok(Json(find(&app, &name)?.to_wire()))
 }
 
 /// The workflow with this name, which must be there.

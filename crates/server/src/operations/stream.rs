@@ -17,7 +17,7 @@ use crate::app_state::Shared;
 use crate::error;
 use crate::http::{Failure, News};
 use crate::query::{Id, Query, not_allowed};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Tells a proxy to pass events on at once.
@@ -189,12 +189,12 @@ impl Reader {
 }
 
 fn frame(event: &engine::Event) -> Event {
-    let entry = wire::JournalEntry::from(event);
+    let entry = event.to_wire();
     let data = serde_json::to_string(&entry).unwrap_or_default();
     Event::default().id(event.seq.to_string()).event(event.body.kind()).data(data)
 }
 
 fn end(phase: Phase) -> Event {
-    let data = serde_json::to_string(&wire::End { phase: phase.into() }).unwrap_or_default();
+    let data = serde_json::to_string(&wire::End { phase: phase.to_wire() }).unwrap_or_default();
     Event::default().event("end").data(data)
 }

@@ -18,7 +18,7 @@ use crate::guard::forbidden;
 use crate::http::body::JsonBody;
 use crate::http::{Failure, IDEMPOTENCY_REPLAYED, idempotency_key};
 use crate::principal::Principal;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Starts an operation.
 ///
@@ -99,7 +99,7 @@ async fn begin(app: &AppState, command: Command) -> Result<impl IntoResponse + u
     let mut accepted = newly_accepted(app, &command);
     let engine::Accepted { id, repeated } = app.engine.submit_json(command).await.map_err(error::submit)?;
     match app.engine.inspect(id).await {
-        Ok(Some(inspection)) => accepted = inspection.shown.summary.into(),
+        Ok(Some(inspection)) => accepted = inspection.shown.summary.to_wire(),
         // It is accepted and durable: who hears anything else sends it again. So we answer what we know.
         other => {
             warn!(operation.id = %id, found = other.is_ok(), "cannot read back what was just accepted");
@@ -134,8 +134,8 @@ fn newly_accepted(app: &AppState, command: &Command) -> wire::Operation {
         step: None,
         reason: None,
         due_at: None,
-        created_at: now.into(),
-        deadline_at: now.plus(Duration::from_secs(deadline)).into(),
+        created_at: now.to_wire(),
+        deadline_at: now.plus(Duration::from_secs(deadline)).to_wire(),
         finished_at: None,
         node: None,
         asked: None,

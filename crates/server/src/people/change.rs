@@ -45,7 +45,7 @@ pub(crate) async fn change_user(
         return Err(Failure::new(Code::InvalidBody, "give a role, a password, or both"));
     }
     check_change(&caller, &name)?;
-    let role = role.map(Role::from);
+    let role = role.map(wire::role);
     role.map_or(Ok(()), check_role)?;
     find(&*app.people, &name).await?;
     let hash = match password.map(SecretString::from) {
@@ -57,5 +57,5 @@ pub(crate) async fn change_user(
     };
     done(app.people.change_user(&name, &UserChange { role, hash }).await?, &name)?;
     let changed = find(&*app.people, &name).await?;
-    Ok((about(&name), Json(wire::User::at(app.engine.now(), changed))))
+    Ok((about(&name), Json(wire::user_at(app.engine.now(), changed))))
 }

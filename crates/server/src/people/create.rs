@@ -15,7 +15,7 @@ use crate::http::body::JsonBody;
 use crate::principal::Principal;
 use crate::sandbox_access::name_of_new;
 use crate::tokens::{NAME_RULE, is_name};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Makes a user.
 ///
@@ -42,17 +42,17 @@ pub(crate) async fn create_user(
         return Err(Failure::new(Code::InvalidBody, detail).with("field", "name"));
     }
     let name = name_of_new(&caller, &name);
-    check_role(role.into())?;
+    check_role(wire::role(role))?;
     let is_given = password.is_some();
     let password = password.map_or_else(password::made, SecretString::from);
     password::check("password", &password, &name)?;
     let hash = hash::hash(&password).await;
     let now = app.engine.now();
-    if !app.people.add_user(&new_user(&name, role.into(), hash, now)).await? {
+    if !app.people.add_user(&new_user(&name, wire::role(role), hash, now)).await? {
         return Err(Failure::new(Code::UserExists, format!("there is a user {name:?} already")));
     }
     let target = about(&name);
     let shown = (!is_given).then(|| wire::Password::from(&password));
-    let answer = wire::MadeUser { name, role, created_at: now.into(), password: shown };
+    let answer = wire::MadeUser { name, role, created_at: now.to_wire(), password: shown };
     Ok((StatusCode::CREATED, target, Json(answer)))
 }

@@ -20,5 +20,5 @@ pub(crate) async fn list_users(
     query.finish()?;
     let now = app.engine.now();
     let rows = app.people.users().await?;
-    Ok(Json(wire::UserList { items: rows.into_iter().map(|row| wire::User::at(now, row)).collect() }))
+    Ok(Json(wire::UserList { items: rows.into_iter().map(|row| wire::user_at(now, row)).collect() }))
 }

@@ -14,7 +14,7 @@ use crate::audit::about;
 use crate::http::Failure;
 use crate::http::body::JsonBody;
 use crate::principal::Principal;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Changes your own password.
 ///
@@ -65,7 +65,7 @@ impl From<SignInError> for Failure {
             SignInError::Wrong => Failure::new(Code::WrongPassword, "current: this is not your password")
                 .with("field", "current"),
             SignInError::Locked { until } => {
-                Failure::new(Code::SignInLocked, error).with("until", wire::Moment::from(until).to_string())
+                Failure::new(Code::SignInLocked, error).with("until", until.to_wire().to_string())
             }
             SignInError::TooMany => Failure::new(Code::SignInLocked, error),
             SignInError::Store(error) => error.into(),

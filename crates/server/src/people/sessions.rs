@@ -12,7 +12,7 @@ use crate::app_state::{AppState, Shared};
 use crate::audit::about;
 use crate::http::Failure;
 use crate::query::{Name, Query};
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 const LIMIT_DEFAULT: u16 = 100;
 const LIMIT_MAX: u16 = 1000;
@@ -38,7 +38,7 @@ pub(crate) async fn list_sessions(
     let user = query.text("user")?;
     query.finish()?;
     let rows = live(&app, user.as_deref()).await?.into_iter().take(limit.into());
-    Ok(Json(wire::SessionList { items: rows.map(wire::Session::from).collect() }))
+    Ok(Json(wire::SessionList { items: rows.map(ToWire::to_wire).collect() }))
 }
 
 /// Ends a session.
@@ -59,7 +59,7 @@ pub(crate) async fn end_session(
         Failure::new(Code::SessionNotFound, format!("there is no session {id:?}; it may have ended already"))
     };
     let rows = live(&app, None).await?;
-    let row = rows.iter().find(|row| wire::Session::id_of(row) == id).ok_or_else(missing)?;
+    let row = rows.iter().find(|row| wire::session_id(row) == id).ok_or_else(missing)?;
     if !app.people.remove_session(&row.digest).await? {
         return Err(missing());
     }

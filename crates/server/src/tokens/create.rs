@@ -16,7 +16,7 @@ use crate::http::Failure;
 use crate::http::body::JsonBody;
 use crate::principal::Principal;
 use crate::sandbox_access::name_of_new;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// A hundred years: beyond this nobody means an expiry.
 const EXPIRES_SECONDS_MAX: u64 = 100 * 366 * 24 * 60 * 60;
@@ -51,15 +51,15 @@ pub(crate) async fn create_token(
         return Err(IssueError::InvalidName.into());
     }
     let name = name_of_new(&caller, &new.name);
-    let (role, platform) = (new.role.into(), new.platform.as_deref());
+    let (role, platform) = (wire::role(new.role), new.platform.as_deref());
     let token = issue_as(&*app.access, &name, role, platform, now, expires_at).await?;
     let issued = wire::IssuedToken {
         token: token.expose_secret().to_owned(),
         name: name.clone(),
         role: new.role,
         platform: new.platform.clone(),
-        created_at: now.into(),
-        expires_at: expires_at.map(wire::Moment::from),
+        created_at: now.to_wire(),
+        expires_at: expires_at.to_wire(),
     };
     Ok((StatusCode::CREATED, about(&name), Json(issued)))
 }

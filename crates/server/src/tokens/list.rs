@@ -6,7 +6,7 @@ use axum::extract::State;
 use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::query::Query;
-use crate::wire;
+use crate::wire::{self, ToWire};
 
 /// Every token, without the tokens themselves.
 #[utoipa::path(
@@ -19,5 +19,5 @@ pub(crate) async fn list_tokens(
 ) -> Result<Json<wire::TokenList>, Failure> {
     query.finish()?;
     let rows = app.access.tokens().await?;
-    Ok(Json(wire::TokenList { items: rows.into_iter().map(wire::Token::from).collect() }))
+    Ok(Json(wire::TokenList { items: rows.to_wire() }))
 }

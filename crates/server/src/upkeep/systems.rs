@@ -13,7 +13,7 @@ use super::{System, Upkeep};
 use crate::app_state::Shared;
 use crate::http::Failure;
 use crate::query::Query;
-use crate::wire::{self, SystemState};
+use crate::wire::{self, SystemState, ToWire};
 
 /// What has not answered within this time does not answer.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -69,6 +69,6 @@ async fn ask(engine: &Engine, system: &Arc<dyn System>) -> wire::System {
         address,
         state,
         detail: detail.map(|detail| detail.chars().take(DETAIL_CHARS_MAX).collect()),
-        checked_at: engine.now().into(),
+        checked_at: engine.now().to_wire(),
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Error, Result};
 use clap::Args;
-use server::wire::{Control, Operation, OperationPage, Verb};
+use api::types::{Control, Operation, OperationPage, Verb};
 use uuid::Uuid;
 
 use super::wait::{Goal, WaitArgs, wait_or_fail};

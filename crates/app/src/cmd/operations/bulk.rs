@@ -7,7 +7,7 @@ use anyhow::Result;
 use api::client::{CallError, Waited};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use server::wire::{Phase, Submit};
+use api::types::{Phase, Submit};
 use uuid::Uuid;
 
 use super::rows::phase_cell;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use server::wire::{JournalEntry, JournalPage, JournalQuery};
+use api::types::{JournalEntry, JournalPage, JournalQuery};
 use uuid::Uuid;
 
 use crate::cli::Global;

@@ -3,7 +3,8 @@
 use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Phase, WallClock};
-use server::wire::{ListQuery, Moment, OperationPage};
+use api::types::{ListQuery, OperationPage};
+use server::ToWire;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;
@@ -55,7 +56,7 @@ pub(super) struct ListArgs {
 
 impl ListArgs {
     fn query(&self) -> ListQuery {
-        let since = self.since.map(|since| Moment::from(WallClock.now().minus(since.get())).to_string());
+        let since = self.since.map(|since| WallClock.now().minus(since.get()).to_wire().to_string());
         let phases: Vec<&str> = self.phase.iter().map(|phase| phase.as_str()).collect();
         ListQuery {
             workflow: self.workflow.clone(),

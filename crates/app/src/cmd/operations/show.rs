@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::Value;
-use server::wire::{OperationDetail, StepState};
+use api::types::{OperationDetail, StepState};
 use uuid::Uuid;
 
 use super::rows::{ago, phase_cell, timestamp};

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use api::client::CallError;
 use clap::Args;
-use server::wire::{Operation, Phase, Submit};
+use api::types::{Operation, Phase, Submit};
 use uuid::Uuid;
 
 use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use api::client::{CallError, Look, News, Pace, Waited};
 use clap::Args;
-use server::wire::{Operation, Phase, Verb};
+use api::types::{Operation, Phase, Verb};
 use uuid::Uuid;
 
 use crate::client::PlatformClient;

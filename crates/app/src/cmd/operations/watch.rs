@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use server::wire::{End, JournalEntry, Phase};
+use api::types::{End, JournalEntry, Phase};
 use uuid::Uuid;
 
 use super::journal::time_of_day;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use server::wire::Moment;
+use api::types::Moment;
 
 /// A service instance and the runtime that stands for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -4,7 +4,7 @@ use crate::api::osb::wire::Instance;
 use crate::api::types::{Runtime, RuntimeEvent, RuntimeEvents};
 use engine::Capability;
 use serde_json::{Map, Value};
-use server::wire::{Operation, OperationDetail, OperationPage};
+use api::types::{Operation, OperationDetail, OperationPage};
 use tokio::{join, try_join};
 
 use super::state::newest;
@@ -83,7 +83,7 @@ pub(super) fn progress(detail: &OperationDetail) -> (usize, usize) {
 mod tests {
     use crate::api::types::RuntimeState;
     use serde_json::json;
-    use server::wire::Phase;
+    use api::types::Phase;
 
     use super::*;
 

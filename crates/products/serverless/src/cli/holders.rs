@@ -6,7 +6,7 @@ use api::client::CallError;
 use engine::secret::SharedRing;
 use engine::store::{Query, StoreError};
 use engine::{Engine, OperationId, Phase};
-use server::wire::ListQuery;
+use api::types::ListQuery;
 use tracing::warn;
 use uuid::Uuid;
 

@@ -5,7 +5,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use engine::OperationId;
-use server::wire::OperationDetail;
+use api::types::OperationDetail;
 use uuid::Uuid;
 
 use console::live::{About, OpenPage, Picture, stream};

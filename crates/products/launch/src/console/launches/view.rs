@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::launches::wire::{Instance, Launch, Step};
 use cloud::ssh_command;
 use serde_json::Value;
-use server::wire::{Moment, StepState};
+use api::types::{Moment, StepState};
 
 use console::parts::{Chip, Icon, Tone, When, span};
 

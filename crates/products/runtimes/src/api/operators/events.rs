@@ -13,7 +13,6 @@ use crate::api::types;
 use server::http::Failure;
 use server::query::{Name, Query};
 use server::sentence::describe;
-use server::wire;
 
 const LIMIT_DEFAULT: u16 = 200;
 const LIMIT_MAX: u16 = 1000;
@@ -30,7 +29,7 @@ const PAGES_MAX: usize = 20;
            ("limit" = Option<u16>, Query, description = "1 to 1000; 200 without it.")),
     responses(
         (status = OK, body = types::RuntimeEvents, description = "The newest lines."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
     )
 )]

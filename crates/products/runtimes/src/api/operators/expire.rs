@@ -18,7 +18,6 @@ use server::error;
 use server::http::Failure;
 use server::principal::Principal;
 use server::query::{Name, Query};
-use server::wire;
 
 /// Suspends a service instance for good.
 ///
@@ -30,13 +29,13 @@ use server::wire;
     responses(
         (status = ACCEPTED, body = types::Started, description = "The suspension, or the newest operation \
          where there is nothing left to take down."),
-        (status = BAD_REQUEST, body = wire::Problem, content_type = "application/problem+json",
+        (status = BAD_REQUEST, body = api::ProblemBody, content_type = "application/problem+json",
          description = "The plan has no end: `never-expires`."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
          description = "Another operation has it: `resource-busy`; or `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
          description = "This release cannot deprovision: `unknown-workflow`."),
     )
 )]

@@ -20,7 +20,6 @@ use server::http::Failure;
 use server::http::body::JsonBody;
 use server::principal::Principal;
 use server::query::Name;
-use server::wire;
 
 /// Nobody queues more than a few operations on one resource.
 const UNFINISHED_MAX: usize = 20;
@@ -35,11 +34,11 @@ const UNFINISHED_MAX: usize = 20;
     request_body = types::Reason,
     responses(
         (status = ACCEPTED, body = types::Started, description = "The operation that forgets it."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
          description = "Too many change it at once: `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
          description = "This release cannot deprovision: `unknown-workflow`."),
     )
 )]

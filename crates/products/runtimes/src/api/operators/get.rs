@@ -9,7 +9,6 @@ use super::{find, show};
 use crate::api::types;
 use server::http::Failure;
 use server::query::{Name, Query};
-use server::wire;
 
 /// One service instance with its runtime and its bindings.
 #[utoipa::path(
@@ -17,7 +16,7 @@ use server::wire;
     params(("id" = String, Path, description = "The id of the service instance or of its runtime.")),
     responses(
         (status = OK, body = types::Runtime, description = "The runtime. One that is gone is shown for a while."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
     )
 )]

@@ -11,10 +11,10 @@ use engine::{Engine, Resource};
 use super::Shared;
 use super::{Found, filter, show};
 use crate::api::types;
+use server::ToWire;
 use server::http::Failure;
 use server::paging::cursor_after;
 use server::query::{Query, not_allowed};
-use server::wire;
 
 const SIZE_MAX: u16 = 100;
 /// Bindings that one answer shows; an instance has ten at most.
@@ -67,7 +67,7 @@ pub(crate) async fn add_bindings(engine: &Engine, runtimes: &mut [types::Runtime
         let shown = types::RuntimeBinding {
             id: binding.binding_id,
             created_at: row.created_at.into(),
-            expires_at: binding.expires_at.map(wire::Moment::from),
+            expires_at: binding.expires_at.to_wire(),
             kubeconfig_exists: binding.kubeconfig.is_some(),
         };
         of.entry(binding.instance_id).or_default().push(shown);

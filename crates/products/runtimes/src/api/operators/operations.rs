@@ -6,10 +6,11 @@ use engine::store;
 
 use super::Shared;
 use super::find;
+use server::ToWire;
 use server::http::Failure;
 use server::paging::{cursor_after, parse_cursor};
 use server::query::{Name, Query};
-use server::wire;
+use api::types as wire;
 
 const LIMIT_DEFAULT: u16 = 50;
 const LIMIT_MAX: u16 = 200;
@@ -22,7 +23,7 @@ const LIMIT_MAX: u16 = 200;
            ("cursor" = Option<String>, Query, description = "`next` of the page before.")),
     responses(
         (status = OK, body = wire::OperationPage, description = "One page."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
     )
 )]
@@ -40,5 +41,5 @@ pub(crate) async fn list_runtime_operations(
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next = found.last().filter(|_| has_more).map(|last| cursor_after(last.id));
-    Ok(Json(wire::OperationPage { items: found.into_iter().map(wire::Operation::from).collect(), next }))
+    Ok(Json(wire::OperationPage { items: found.to_wire(), next }))
 }

@@ -20,7 +20,6 @@ use server::http::Failure;
 use server::http::body::JsonBody;
 use server::principal::Principal;
 use server::query::Name;
-use server::wire;
 
 /// Starts again what has failed: to provision, resume, suspend or deprovision.
 #[utoipa::path(
@@ -29,11 +28,11 @@ use server::wire;
     request_body = types::Reason,
     responses(
         (status = ACCEPTED, body = types::Started, description = "The new operation."),
-        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+        (status = NOT_FOUND, body = api::ProblemBody, content_type = "application/problem+json",
          description = "There is none: `runtime-not-found`."),
-        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+        (status = CONFLICT, body = api::ProblemBody, content_type = "application/problem+json",
          description = "`nothing-to-repair`, `resource-busy` or `resource-changed`."),
-        (status = UNPROCESSABLE_ENTITY, body = wire::Problem, content_type = "application/problem+json",
+        (status = UNPROCESSABLE_ENTITY, body = api::ProblemBody, content_type = "application/problem+json",
          description = "This release has no such workflow: `unknown-workflow`."),
     )
 )]

@@ -9,7 +9,7 @@ use engine::{OperationId, Phase, Timestamp};
 
 use super::Found;
 use crate::api::types;
-use server::wire;
+use server::ToWire;
 
 /// Everything that the row alone can say.
 pub(crate) fn runtime(found: &Found, catalog: Option<&Arc<Catalog>>) -> types::Runtime {
@@ -39,9 +39,9 @@ fn status(row: &ResourceRow, instance: &Instance, status: Status) -> types::Runt
     let mut shown = types::RuntimeStatus {
         created_at: row.created_at.into(),
         modified_at: row.updated_at.into(),
-        expires_at: instance.expires_at.map(wire::Moment::from),
-        expired_at: instance.expired_at.map(wire::Moment::from),
-        deleted_at: row.gone_at.map(wire::Moment::from),
+        expires_at: instance.expires_at.to_wire(),
+        expired_at: instance.expired_at.to_wire(),
+        deleted_at: row.gone_at.to_wire(),
         state: state(status, !instance.not_completed.is_empty()),
         provisioning: None,
         deprovisioning: None,

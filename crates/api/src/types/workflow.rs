@@ -83,29 +83,3 @@ pub enum StepHealth {
     /// All of them did.
     Bad,
 }
-
-impl From<engine::WorkflowInfo> for Workflow {
-    fn from(info: engine::WorkflowInfo) -> Workflow {
-        Workflow {
-            workflow: info.workflow,
-            about: info.about,
-            on_failure: info.on_failure.to_owned(),
-            deadline_seconds: info.deadline_seconds,
-            steps: info.steps.into_iter().map(WorkflowStep::from).collect(),
-        }
-    }
-}
-
-impl From<engine::StepInfo> for WorkflowStep {
-    fn from(info: engine::StepInfo) -> WorkflowStep {
-        WorkflowStep {
-            weight: info.weight,
-            name: info.name,
-            title: info.title,
-            effect: info.effect.to_owned(),
-            driver: info.driver,
-            conditional: info.conditional,
-            clean_up: info.clean_up,
-        }
-    }
-}

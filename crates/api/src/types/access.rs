@@ -1,6 +1,7 @@
 //! Tokens and the audit log on the wire.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,27 +25,33 @@ pub enum Role {
     Admin,
 }
 
-impl From<engine::Role> for Role {
-    fn from(role: engine::Role) -> Role {
-        match role {
-            engine::Role::Broker => Role::Broker,
-            engine::Role::Launcher => Role::Launcher,
-            engine::Role::Reader => Role::Reader,
-            engine::Role::Operator => Role::Operator,
-            engine::Role::Admin => Role::Admin,
+impl Role {
+    pub const ALL: [Role; 5] = [Role::Broker, Role::Launcher, Role::Reader, Role::Operator, Role::Admin];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Broker => "broker",
+            Role::Launcher => "launcher",
+            Role::Reader => "reader",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
         }
     }
 }
 
-impl From<Role> for engine::Role {
-    fn from(role: Role) -> engine::Role {
-        match role {
-            Role::Broker => engine::Role::Broker,
-            Role::Launcher => engine::Role::Launcher,
-            Role::Reader => engine::Role::Reader,
-            Role::Operator => engine::Role::Operator,
-            Role::Admin => engine::Role::Admin,
-        }
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Role::ALL.into_iter().find(|role| role.as_str() == text).ok_or_else(|| {
+            format!("{text:?} is not a role; the roles are {}", Role::ALL.map(Role::as_str).join(", "))
+        })
     }
 }
 
@@ -59,18 +66,6 @@ pub struct Token {
     pub created_at: Moment,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Moment>,
-}
-
-impl From<engine::TokenRow> for Token {
-    fn from(row: engine::TokenRow) -> Token {
-        Token {
-            name: row.name,
-            role: row.role.into(),
-            platform: row.platform,
-            created_at: row.created_at.into(),
-            expires_at: row.expires_at.map(Moment::from),
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -134,13 +129,6 @@ pub struct AuditEntry {
     pub request: String,
 }
 
-impl From<engine::AuditRow> for AuditEntry {
-    fn from(row: engine::AuditRow) -> AuditEntry {
-        let engine::AuditRow { at, who, action, target, result, request } = row;
-        AuditEntry { at: at.into(), who, action, target, result, request }
-    }
-}
-
 /// Newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditLog {
@@ -153,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_issued_token_does_not_show_itself_in_debug() {
-        let created_at = Moment::from(engine::Timestamp(0));
+        let created_at = Moment::from_unix_micros(0);
         let issued = IssuedToken {
             token: "pe_hush".into(),
             name: "ci".into(),

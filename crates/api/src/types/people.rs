@@ -2,16 +2,12 @@
 
 use std::fmt;
 
-use engine::secret::{ExposeSecret, SecretString};
-use engine::{Organisation, ProofKind, Timestamp};
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Moment, Role};
-
-/// So many digits tell sessions apart.
-const ID_CHARS: usize = 16;
 
 /// A password on its way. It does not show itself, and no error repeats it.
 #[derive(Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -62,18 +58,6 @@ pub struct User {
     /// There were too many wrong passwords: none is good before then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked_until: Option<Moment>,
-}
-
-impl User {
-    /// As it is at this moment; a lock that is over is none.
-    pub(crate) fn at(now: Timestamp, row: engine::UserRow) -> User {
-        User {
-            name: row.name,
-            role: row.role.into(),
-            created_at: row.created_at.into(),
-            locked_until: row.locked_until.filter(|until| *until > now).map(Moment::from),
-        }
-    }
 }
 
 /// By name.
@@ -145,16 +129,6 @@ pub enum Proof {
     Oidc,
 }
 
-impl From<ProofKind> for Proof {
-    fn from(kind: ProofKind) -> Proof {
-        match kind {
-            ProofKind::Password => Proof::Password,
-            ProofKind::Token => Proof::Token,
-            ProofKind::Oidc => Proof::Oidc,
-        }
-    }
-}
-
 /// A browser that somebody has signed in with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
@@ -173,31 +147,6 @@ pub struct Session {
     /// When it was last used.
     pub seen_at: Moment,
     pub expires_at: Moment,
-}
-
-impl Session {
-    /// The beginning of the digest: what the browser holds cannot be found from it.
-    pub(crate) fn id_of(row: &engine::SessionRow) -> &str {
-        row.digest.get(..ID_CHARS).unwrap_or(&row.digest)
-    }
-}
-
-impl From<engine::SessionRow> for Session {
-    fn from(row: engine::SessionRow) -> Session {
-        Session {
-            id: Session::id_of(&row).to_owned(),
-            role: row.roles.iter().copied().max().map(Role::from),
-            proof: row.proof.kind().into(),
-            user: row.user,
-            org: match row.organisation {
-                Organisation::Named(id) => Some(id),
-                Organisation::Server | Organisation::Missing => None,
-            },
-            created_at: row.created_at.into(),
-            seen_at: row.seen_at.into(),
-            expires_at: row.expires_at.into(),
-        }
-    }
 }
 
 /// Newest first.

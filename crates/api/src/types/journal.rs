@@ -5,7 +5,6 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{Moment, Phase};
-use crate::sentence::describe;
 
 /// One thing that happened to an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -23,33 +22,6 @@ pub struct JournalEntry {
     /// Everything the engine wrote down, with secrets masked. Its members depend on the kind.
     #[schema(value_type = Object)]
     pub data: Value,
-}
-
-impl From<&engine::Event> for JournalEntry {
-    fn from(event: &engine::Event) -> JournalEntry {
-        let mut data = engine::masked(serde_json::to_value(&event.body).unwrap_or_default());
-        if let Some(members) = data.as_object_mut() {
-            members.remove("kind");
-        }
-        JournalEntry {
-            seq: event.seq,
-            at: event.at.into(),
-            kind: event.body.kind().to_owned(),
-            step: step_of(&event.body).map(str::to_owned),
-            text: describe(event),
-            data,
-        }
-    }
-}
-
-fn step_of(body: &engine::Body) -> Option<&str> {
-    use engine::Body;
-    match body {
-        Body::Created { started, .. } | Body::Stepped { started, .. } => started.as_deref(),
-        Body::Waited { step, .. } | Body::Retried { step, .. } | Body::Stuck { step, .. } => Some(step),
-        Body::Turned { step, .. } | Body::Finished { step, .. } => step.as_deref(),
-        Body::Adopted { .. } | Body::Asked { .. } | Body::Signalled { .. } => None,
-    }
 }
 
 /// One page of a journal, oldest first.

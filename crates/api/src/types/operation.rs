@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use engine::store::{Summary, Wish};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -36,47 +35,24 @@ pub enum Phase {
     Cancelled,
 }
 
-impl From<engine::Phase> for Phase {
-    fn from(phase: engine::Phase) -> Phase {
-        match phase {
-            engine::Phase::Pending => Phase::Pending,
-            engine::Phase::Running => Phase::Running,
-            engine::Phase::Waiting => Phase::Waiting,
-            engine::Phase::Undoing => Phase::Undoing,
-            engine::Phase::Paused => Phase::Paused,
-            engine::Phase::Stuck => Phase::Stuck,
-            engine::Phase::Succeeded => Phase::Succeeded,
-            engine::Phase::Failed => Phase::Failed,
-            engine::Phase::Undone => Phase::Undone,
-            engine::Phase::Cancelled => Phase::Cancelled,
-        }
-    }
-}
-
-impl From<Phase> for engine::Phase {
-    fn from(phase: Phase) -> engine::Phase {
-        match phase {
-            Phase::Pending => engine::Phase::Pending,
-            Phase::Running => engine::Phase::Running,
-            Phase::Waiting => engine::Phase::Waiting,
-            Phase::Undoing => engine::Phase::Undoing,
-            Phase::Paused => engine::Phase::Paused,
-            Phase::Stuck => engine::Phase::Stuck,
-            Phase::Succeeded => engine::Phase::Succeeded,
-            Phase::Failed => engine::Phase::Failed,
-            Phase::Undone => engine::Phase::Undone,
-            Phase::Cancelled => engine::Phase::Cancelled,
-        }
-    }
-}
-
 impl Phase {
     pub fn is_final(self) -> bool {
-        engine::Phase::from(self).is_final()
+        matches!(self, Phase::Succeeded | Phase::Failed | Phase::Undone | Phase::Cancelled)
     }
 
     pub fn as_str(self) -> &'static str {
-        engine::Phase::from(self).as_str()
+        match self {
+            Phase::Pending => "pending",
+            Phase::Running => "running",
+            Phase::Waiting => "waiting",
+            Phase::Undoing => "undoing",
+            Phase::Paused => "paused",
+            Phase::Stuck => "stuck",
+            Phase::Succeeded => "succeeded",
+            Phase::Failed => "failed",
+            Phase::Undone => "undone",
+            Phase::Cancelled => "cancelled",
+        }
     }
 }
 
@@ -94,17 +70,6 @@ pub enum Verb {
     Pause,
     Resume,
     Retry,
-}
-
-impl From<engine::Verb> for Verb {
-    fn from(verb: engine::Verb) -> Verb {
-        match verb {
-            engine::Verb::Cancel => Verb::Cancel,
-            engine::Verb::Pause => Verb::Pause,
-            engine::Verb::Resume => Verb::Resume,
-            engine::Verb::Retry => Verb::Retry,
-        }
-    }
 }
 
 /// An operation to be started.
@@ -158,12 +123,6 @@ pub struct Asked {
     pub at: Moment,
 }
 
-impl From<Wish> for Asked {
-    fn from(wish: Wish) -> Asked {
-        Asked { verb: wish.verb.into(), by: wish.by, reason: wish.reason, at: wish.at.into() }
-    }
-}
-
 /// One durable run of a workflow, as lists show it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Operation {
@@ -191,26 +150,6 @@ pub struct Operation {
     pub node: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
-}
-
-impl From<Summary> for Operation {
-    fn from(summary: Summary) -> Operation {
-        Operation {
-            id: summary.id.0,
-            workflow: summary.workflow,
-            tenant: summary.tenant,
-            resource: summary.resource,
-            phase: summary.phase.into(),
-            step: summary.step,
-            reason: summary.reason,
-            due_at: summary.due_at.map(Moment::from),
-            created_at: summary.created_at.into(),
-            deadline_at: summary.deadline_at.into(),
-            finished_at: summary.finished_at.map(Moment::from),
-            node: summary.owner.map(|node| node.0),
-            asked: summary.wish.map(Asked::from),
-        }
-    }
 }
 
 /// One page of a list, newest first.

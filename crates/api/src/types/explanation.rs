@@ -52,9 +52,3 @@ pub struct LastError {
     pub cause: String,
     pub at: Moment,
 }
-
-impl From<&engine::LastError> for LastError {
-    fn from(error: &engine::LastError) -> LastError {
-        LastError { step: error.step.clone(), cause: error.cause.to_string(), at: error.at.into() }
-    }
-}
