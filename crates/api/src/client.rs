@@ -3,6 +3,7 @@
 mod answer;
 mod error;
 mod events;
+mod kept;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 pub use answer::Answer;
 pub use error::{CallError, ErrorFormat, Proof, Refusal, brief, printable};
 pub use events::{Events, Message};
+pub use kept::Kept;
 pub use wait::{Look, News, Pace, Waited};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);

@@ -11,6 +11,7 @@ use engine::ProofKind;
 use engine::secret::SecretString;
 use engine::store::StoreError;
 use api::types::{ChangePassword, Password, Session};
+use server::ToWire;
 
 use crate::cookie;
 use crate::csrf::CsrfToken;
@@ -71,7 +72,7 @@ impl Me {
                 ProofKind::Oidc => "at your identity provider",
             },
             has_password: visitor.principal.proof.kind() == ProofKind::Password,
-            sessions: mine.map(Session::from).collect(),
+            sessions: mine.map(ToWire::to_wire).collect(),
             mine: visitor.digest.clone(),
             current_error: None,
             new_error: None,
@@ -151,7 +152,7 @@ async fn end(State(desk): State<Desk>, visitor: Visitor, fields: Fields) -> Resp
         let found = rows
             .into_iter()
             .filter(|row| row.proof.kind() == visitor.principal.proof.kind())
-            .find(|row| !id.is_empty() && Session::from(row.clone()).id == id);
+            .find(|row| !id.is_empty() && row.clone().to_wire().id == id);
         match found {
             Some(row) => desk.people.remove_session(&row.digest).await,
             None => Ok(false),

@@ -110,7 +110,7 @@ mod tests {
             ("token.create", "ci", None),
         ] {
             let entry = AuditEntry {
-                at: engine::Timestamp(0).into(),
+                at: api::types::Moment::from_unix_micros(0),
                 who: String::new(),
                 action: action.to_owned(),
                 target: target.to_owned(),
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_filter_looks_at_who_at_what_and_at_every_text() {
         let entry = AuditEntry {
-            at: engine::Timestamp(0).into(),
+            at: api::types::Moment::from_unix_micros(0),
             who: "ada".into(),
             action: "token.create".into(),
             target: "CI".into(),

@@ -181,6 +181,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use engine::{Body, Changes, Event, Timestamp};
+    use server::ToWire;
 
     use super::*;
 
@@ -189,7 +190,7 @@ mod tests {
         for seq in 1..=count {
             let changes = Changes { done: vec![format!("S{}", seq % 2)], ..Changes::default() };
             let body = Body::Stepped { changes, started: Some("next".into()) };
-            let entry = JournalEntry::from(&Event { seq, at: Timestamp(0), body });
+            let entry = (&Event { seq, at: Timestamp(0), body }).to_wire();
             story.entries.push(entry);
             story.last = seq;
         }

@@ -222,8 +222,8 @@ fn body(entry: &JournalEntry) -> Option<Body> {
 
 #[cfg(test)]
 mod tests {
-    use engine::Event;
-    use engine::Phase;
+    use engine::{Event, Phase};
+    use server::ToWire;
 
     use super::*;
 
@@ -231,7 +231,7 @@ mod tests {
         let mut timeline = Timeline::default();
         for (seq, (seconds, body)) in (1..).zip(bodies) {
             let event = Event { seq, at: second(seconds), body };
-            timeline.add(&JournalEntry::from(&event));
+            timeline.add(&(&event).to_wire());
         }
         timeline
     }
@@ -362,7 +362,7 @@ mod tests {
     fn a_line_that_nobody_knows_is_passed_over() {
         let mut timeline = Timeline::default();
         let event = Event { seq: 1, at: second(0), body: created() };
-        let entry = JournalEntry { kind: "danced".into(), ..JournalEntry::from(&event) };
+        let entry = JournalEntry { kind: "danced".into(), ..(&event).to_wire() };
         timeline.add(&entry);
         assert!(timeline.begun.is_none());
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use askama::filters::HtmlSafe;
 use api::types::Moment;
+use server::ToWire;
 use time::macros::format_description;
 
 /// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.
@@ -32,7 +33,7 @@ impl From<&&Moment> for When {
 
 impl From<engine::Timestamp> for When {
     fn from(at: engine::Timestamp) -> When {
-        When(at.into())
+        When(at.to_wire())
     }
 }
 

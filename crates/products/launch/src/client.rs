@@ -1,17 +1,15 @@
 //! A client of the launch API, on behalf of an organisation.
 
-pub(crate) mod csv;
-mod image;
-mod inventory;
 mod launch;
 
 use std::time::Duration;
 
 use crate::api::distributions::DistributionList;
 use crate::api::inventory::wire::{InventoryInstance, Termination};
-use crate::api::launches::wire::{NewLaunch, NewParameters};
-use crate::api::{BASE, wire};
-use api::client::{Api, Client, ErrorFormat};
+use crate::api::inventory::list::InventoryItem;
+use crate::api::types::{self, NewLaunch, NewParameters};
+use crate::api::{BASE, images, wire};
+use api::client::{Api, Client, ErrorFormat, Kept};
 use clap::Args;
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use reqwest::{Method, StatusCode};
@@ -22,11 +20,12 @@ use serde_json::{Map, Value};
 use app::cli::Global;
 use app::client::{Address, Answered};
 
-pub(crate) use image::Image;
-pub(crate) use inventory::Item;
 #[cfg(test)]
 pub(crate) use launch::tests::launch as launch_with;
-pub(crate) use launch::{Instance, Launch, Step};
+
+pub(crate) type Launch = Kept<types::Launch>;
+pub(crate) type Image = Kept<images::Image>;
+pub(crate) type Item = Kept<InventoryItem>;
 
 static LAUNCH: Api = Api {
     format: ErrorFormat::Insights,

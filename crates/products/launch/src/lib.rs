@@ -5,6 +5,7 @@ mod brokers;
 mod cli;
 mod client;
 mod compose;
+mod csv;
 mod console;
 mod image_events;
 pub mod model;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ::launch::api::BASE;
-use ::launch::api::launches::wire::{Instance, Launch};
+use ::launch::api::types::{Instance, Launch};
 use anyhow::{Context, Result, ensure};
 use engine::{Clock, OperationId, WallClock};
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -72,7 +72,7 @@ impl Play<'_> {
         self.turn("aws/faults/fail", &limit).await?;
         let id = self.launch(ICARUS, &json!({"id": PUBLIC_IMAGE}), KEY_OF_ICARUS, Ending::Undone).await?;
         let launch = self.shown(&id).await?;
-        let hint = launch.error["hint"].as_str().context("a launch that failed does not say what to do")?;
+        let hint = launch.error.and_then(|error| error.hint).context("a launch that failed does not say what to do")?;
         aside(&format!("the launch says: {hint}"));
         let after = Ledger::read(self.sandbox).await?.counts;
         ensure!(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ::launch::model::form::ParametersForm;
+use ::launch::api::types::NewParameters;
 use ::launch::model::params::Parameters;
 use ::launch::model::record::{LaunchRecord, Notice, NoticeEvent};
 use ::launch::model::{give, outbox, pubkeys};
@@ -222,7 +222,7 @@ async fn of_two_parameters_for_one_launch_the_first_ones_count() {
                 let clock = Arc::clone(&stage.clock);
                 stage.enter(move |store| async move {
                     let office = office_on(store, &clock);
-                    let form = ParametersForm { amount: Some(amount), ..parameters(key) };
+                    let form = NewParameters { amount: Some(amount), ..parameters(key) };
                     give::parameters(&office.launches, &office.engine, &anna(), launch, &form).await
                 })
             });

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::secret::SecretString;
-use engine::{Role, UserChange};
+use engine::UserChange;
 
 use super::{check_role, done, find, hash, password};
 use crate::app_state::Shared;

@@ -4,10 +4,11 @@ use crate::model::images::{self, ImageItem};
 use crate::model::profile::Surface;
 use axum::Json;
 use axum::extract::State;
+use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::launches::wire::Progress;
+use super::types::Progress;
 use super::paging::Paging;
 use super::principal::TenantPrincipal;
 use super::{Desk, wire};
@@ -25,7 +26,8 @@ pub struct ImageList {
 pub struct Image {
     pub id: uuid::Uuid,
     pub name: Option<String>,
-    pub created_at: String,
+    #[schema(value_type = String)]
+    pub created_at: Timestamp,
     /// The word of the Image Builder; null where it did not say so in time.
     pub status: Option<String>,
     pub progress: Option<Progress>,
@@ -61,7 +63,7 @@ impl From<ImageItem> for Image {
         Image {
             id: item.listed.id,
             name: item.listed.image_name.clone(),
-            created_at: item.listed.created_at.to_string(),
+            created_at: item.listed.created_at,
             status: compose.map(|compose| compose.status.as_str().to_owned()),
             progress: compose
                 .and_then(|compose| compose.progress)

@@ -29,6 +29,7 @@ pub mod reservations;
 pub mod rights;
 mod router;
 mod sources;
+pub mod types;
 pub mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::launch::providers;
 use super::launches::mood_of;
-use crate::client::{Item, LaunchClient, OrgArgs, csv};
+use crate::client::{Item, LaunchClient, OrgArgs};
+use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::{self, Answer, Cell, Table, age};

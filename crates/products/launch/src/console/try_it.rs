@@ -1,6 +1,6 @@
 //! A launch in the sandbox, to see how it looks.
 
-use crate::api::launches::wire::Launch;
+use crate::api::types::Launch;
 use serde_json::json;
 
 use super::LAUNCH;

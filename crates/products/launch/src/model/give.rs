@@ -11,7 +11,7 @@ use http::StatusCode;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::form::ParametersForm;
+use crate::api::types::NewParameters;
 use super::numbers;
 use super::params::{ImageChoice, Parameters, Params, Requester};
 use super::preflight::ImageFacts;
@@ -29,7 +29,7 @@ pub async fn parameters(
     engine: &Engine,
     who: &Requester,
     launch: Uuid,
-    form: &ParametersForm,
+    form: &NewParameters,
 ) -> Result<(), Rejection> {
     let desk = Desk { launches, engine, who };
     let (row, waiting) = waiting(&desk, launch).await?;
@@ -112,7 +112,7 @@ impl Waiting {
 fn same_again(
     waiting: &Waiting,
     first: &ResourceRow,
-    form: &ParametersForm,
+    form: &NewParameters,
     sealer: &engine::secret::Sealer,
 ) -> Result<(), Rejection> {
     let first: Parameters = numbers::read(first)?;

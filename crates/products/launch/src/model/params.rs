@@ -11,6 +11,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::profile::Profile;
+pub use crate::api::types::{KeyChoice, LaunchParameters};
 
 /// On whose behalf a launch is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +103,7 @@ impl fmt::Debug for AskedImage {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedParameters {
     #[serde(flatten)]
-    pub plain: PlainParameters,
+    pub plain: LaunchParameters,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_data: Option<String>,
 }
@@ -155,41 +156,10 @@ pub struct Build {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Parameters {
     #[serde(flatten)]
-    pub plain: PlainParameters,
+    pub plain: LaunchParameters,
     /// Text for the first start of every instance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_data: Option<Sealed>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlainParameters {
-    pub source_id: String,
-    pub region: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub instance_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub launch_template_id: Option<String>,
-    pub amount: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The key that lets people in. Its text is here, so that the launch does not depend on what becomes of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<KeyChoice>,
-    #[serde(default)]
-    pub poweroff: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subnet: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub security_groups: Vec<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeyChoice {
-    /// The number of the public key's record.
-    pub pubkey_id: i64,
-    pub name: String,
-    /// Type and base64, no comment.
-    pub line: String,
 }
 
 impl fmt::Debug for AskedParameters {
@@ -215,9 +185,9 @@ impl Parameters {
 }
 
 impl std::ops::Deref for Parameters {
-    type Target = PlainParameters;
+    type Target = LaunchParameters;
 
-    fn deref(&self) -> &PlainParameters {
+    fn deref(&self) -> &LaunchParameters {
         &self.plain
     }
 }

@@ -5,7 +5,7 @@ use engine::Timestamp;
 use engine::prelude::*;
 use uuid::Uuid;
 
-use super::params::{ImageChoice, Params, PlainParameters, Requester};
+use super::params::{ImageChoice, Params, LaunchParameters, Requester};
 use super::profile::{Profile, Surface};
 use super::state::{State, Tracked};
 use super::status::Stage;
@@ -30,7 +30,7 @@ pub struct LaunchRecord {
     pub is_deferred: bool,
     /// As far as they are known, without the text for the first start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<PlainParameters>,
+    pub parameters: Option<LaunchParameters>,
     pub stage: Stage,
     /// What the steps learned; its own parameters are left out.
     pub state: State,

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::admit;
 use super::builder_identity::BuilderIdentity;
 use super::catalogue;
-use super::form::ParametersForm;
+use crate::api::types::NewParameters;
 use super::params::{AskedParameters, Requester};
 use super::preflight::build::BuildFacts;
 use super::preflight::{ImageFacts, Offer, Preflight};
@@ -76,7 +76,7 @@ impl Desk<'_> {
         &self,
         provider: ProviderKind,
         image: &ImageFacts,
-        form: &ParametersForm,
+        form: &NewParameters,
         findings: &mut Findings,
     ) -> Result<AskedParameters, Rejection> {
         let key = match form.pubkey_id {
@@ -87,7 +87,7 @@ impl Desk<'_> {
             findings
                 .miss(Flaw::new("pubkey_id", "there is no such public key").hint("choose one of your keys"));
         }
-        let asked = form.filled(provider, key.map(pubkeys::Pubkey::choice));
+        let asked = form.asked(provider, key.map(pubkeys::Pubkey::choice));
         let source = &asked.plain.source_id;
         // What has not the form of an id is told by the preflight.
         let account = if is_id(source) { self.launches.accounts.get(self.who, source).await? } else { None };

@@ -5,7 +5,8 @@ use std::time::Duration;
 use ::launch::model::accept;
 use ::launch::model::builder_identity::ServiceIdentities;
 use ::launch::model::cloud::ProviderKind;
-use ::launch::model::form::{LaunchForm, ParametersForm};
+use ::launch::api::types::NewParameters;
+use ::launch::model::form::LaunchForm;
 use ::launch::model::identity::{CallerIdentity, ServiceIdentity};
 use ::launch::model::intake::Intake;
 use ::launch::model::numbers;
@@ -43,7 +44,7 @@ async fn a_launch_is_accepted_with_its_record_and_found_by_its_number() {
     assert_eq!(foreign, None);
 }
 
-type Change = fn(&mut LaunchForm, &mut ParametersForm);
+type Change = fn(&mut LaunchForm, &mut NewParameters);
 
 /// One change to a form that is in order, and the field that is to blame.
 #[tokio::test]
@@ -169,10 +170,10 @@ async fn a_key_that_the_cloud_does_not_accept_is_turned_away() {
 #[tokio::test]
 async fn a_template_alone_is_enough_and_noop_needs_nothing() {
     let office = Office::closed();
-    let parameters = ParametersForm {
+    let parameters = NewParameters {
         source_id: "sandbox".into(),
         launch_template_id: Some("lt-0123456789abcdef0".into()),
-        ..ParametersForm::default()
+        ..NewParameters::default()
     };
     let template = LaunchForm {
         provider: ProviderKind::Aws,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ::launch::model::form::ParametersForm;
+use ::launch::api::types::NewParameters;
 use ::launch::model::give;
 use ::launch::model::params::{Parameters, Requester};
 use ::launch::model::record::LaunchRecord;
@@ -16,7 +16,7 @@ async fn give(
     office: &Office,
     who: &Requester,
     launch: Uuid,
-    form: &ParametersForm,
+    form: &NewParameters,
 ) -> Result<(), Rejection> {
     give::parameters(&office.launches, &office.engine, who, launch, form).await
 }
@@ -26,13 +26,13 @@ async fn the_first_parameters_count_and_the_same_again_are_welcome() {
     let office = Office::closed();
     let key = office.new_key(&anna(), 1).await;
     let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
-    let first = ParametersForm { user_data: Some("token=hunter2".into()), ..parameters(key.number) };
+    let first = NewParameters { user_data: Some("token=hunter2".into()), ..parameters(key.number) };
     give(&office, &anna(), launch, &first).await.unwrap();
     give(&office, &anna(), launch, &first).await.unwrap();
     for other in [
-        ParametersForm { amount: Some(2), ..first.clone() },
-        ParametersForm { user_data: Some("token=hunter3".into()), ..first.clone() },
-        ParametersForm { user_data: None, ..first.clone() },
+        NewParameters { amount: Some(2), ..first.clone() },
+        NewParameters { user_data: Some("token=hunter3".into()), ..first.clone() },
+        NewParameters { user_data: None, ..first.clone() },
     ] {
         let rejection = give(&office, &anna(), launch, &other).await.unwrap_err();
         assert_eq!((rejection.status.as_u16(), code(&rejection).as_str()), (409, "parameters_given"));
@@ -52,15 +52,15 @@ async fn parameters_that_do_not_fit_are_refused_and_the_launch_waits_on() {
     let launch = office.launch(&anna(), &build_and_wait(), None).await.unwrap().launch;
     let good = parameters(key.number);
     for (form, field) in [
-        (ParametersForm { instance_type: Some("t4g.small".into()), ..good.clone() }, "instance_type"),
-        (ParametersForm { region: Some("eu-west-1".into()), ..good.clone() }, "region"),
-        (ParametersForm { amount: Some(0), ..good.clone() }, "amount"),
-        (ParametersForm { user_data: Some("x".repeat(20_000).into()), ..good.clone() }, "user_data"),
+        (NewParameters { instance_type: Some("t4g.small".into()), ..good.clone() }, "instance_type"),
+        (NewParameters { region: Some("eu-west-1".into()), ..good.clone() }, "region"),
+        (NewParameters { amount: Some(0), ..good.clone() }, "amount"),
+        (NewParameters { user_data: Some("x".repeat(20_000).into()), ..good.clone() }, "user_data"),
     ] {
         let rejection = give(&office, &anna(), launch, &form).await.unwrap_err();
         assert_eq!((rejection.status.as_u16(), fields(&rejection)), (422, vec![field]), "{rejection:?}");
     }
-    let lost = ParametersForm { pubkey_id: Some(4711), ..good.clone() };
+    let lost = NewParameters { pubkey_id: Some(4711), ..good.clone() };
     assert_eq!(give(&office, &anna(), launch, &lost).await.unwrap_err().status, 404);
     give(&office, &anna(), launch, &good).await.unwrap();
 }
@@ -89,7 +89,7 @@ async fn of_many_that_come_at_once_one_counts() {
     let giving: Vec<_> = (1..=16)
         .map(|amount| {
             let office = Arc::clone(&office);
-            let form = ParametersForm { amount: Some(amount), ..parameters(key) };
+            let form = NewParameters { amount: Some(amount), ..parameters(key) };
             tokio::spawn(async move { give(&office, &anna(), launch, &form).await.map(|()| amount) })
         })
         .collect();

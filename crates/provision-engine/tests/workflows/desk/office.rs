@@ -7,7 +7,8 @@ use std::time::Duration;
 use ::launch::model::accept::{self, AcceptedLaunch};
 use ::launch::model::accounts::{AccountBook, DefaultSource};
 use ::launch::model::cloud::ProviderKind;
-use ::launch::model::form::{LaunchForm, ParametersForm};
+use ::launch::api::types::NewParameters;
+use ::launch::model::form::LaunchForm;
 use ::launch::model::intake::Intake;
 use ::launch::model::params::{AskedImage, Requester};
 use ::launch::model::pubkeys::{self, Pubkey};
@@ -215,12 +216,12 @@ pub(crate) fn launch_only(pubkey: i64) -> LaunchForm {
     }
 }
 
-pub(crate) fn parameters(pubkey: i64) -> ParametersForm {
-    ParametersForm {
+pub(crate) fn parameters(pubkey: i64) -> NewParameters {
+    NewParameters {
         source_id: "sandbox".into(),
         instance_type: Some("t3.small".into()),
         pubkey_id: Some(pubkey),
-        ..ParametersForm::default()
+        ..NewParameters::default()
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::launch::model::admit;
 use ::launch::model::cloud::ProviderKind;
 use ::launch::model::params::{
-    Asked, AskedImage, AskedParameters, KeyChoice, Parameters, PlainParameters, Requester,
+    Asked, AskedImage, AskedParameters, KeyChoice, Parameters, LaunchParameters, Requester,
 };
 use ::launch::model::profile::{Profile, ProfileName};
 use ::launch::model::record::LaunchRecord;
@@ -257,7 +257,7 @@ pub(crate) fn requester() -> Requester {
 
 pub(crate) fn parameters(amount: u32) -> AskedParameters {
     AskedParameters {
-        plain: PlainParameters {
+        plain: LaunchParameters {
             source_id: "sandbox".into(),
             region: REGION.into(),
             instance_type: Some("t3.micro".into()),

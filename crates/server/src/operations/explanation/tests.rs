@@ -61,7 +61,7 @@ fn a_wait_names_its_step_its_reason_and_its_key() {
         .reads("b waits for the signal image-1 until 1970-01-01T00:00:09Z: the image is building");
     assert_eq!((told.blocking_step.as_deref(), told.title.as_deref()), (Some("b"), Some("Writing b")));
     assert_eq!(told.waiting_for_key.as_deref(), Some("image-1"));
-    assert_eq!(told.next_attempt, Some(LATER.into()));
+    assert_eq!(told.next_attempt, Some(LATER.to_wire()));
     let advice = told.what_you_can_do.join("\n");
     assert!(advice.contains("`POST /signals/image-1` ends the wait at once"), "{advice}");
     assert!(

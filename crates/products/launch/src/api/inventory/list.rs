@@ -5,15 +5,17 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CONTENT_TYPE, LINK};
 use axum::response::{IntoResponse, Response};
+use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::launches::find::provider;
-use super::super::launches::wire::{Instance, InstanceDetail};
+use super::super::types::{Instance, InstanceDetail};
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::{BASE, Desk};
 use crate::api::error;
+use crate::csv;
 use server::http::Failure;
 
 /// A page of the inventory.
@@ -37,7 +39,8 @@ pub struct InventoryItem {
     pub region: Option<String>,
     pub instance_type: Option<String>,
     pub image_id: Option<String>,
-    pub launched_at: String,
+    #[schema(value_type = String)]
+    pub launched_at: Timestamp,
     /// Null while the launch has made none.
     pub instance_id: Option<String>,
     /// The state of the instance.
@@ -45,7 +48,8 @@ pub struct InventoryItem {
     pub detail: InstanceDetail,
     /// The cloud itself said so a moment ago.
     pub live: bool,
-    pub checked_at: Option<String>,
+    #[schema(value_type = Option<String>)]
+    pub checked_at: Option<Timestamp>,
 }
 
 impl From<Item> for InventoryItem {
@@ -62,12 +66,12 @@ impl From<Item> for InventoryItem {
             region: item.region,
             instance_type: item.instance_type,
             image_id: item.image,
-            launched_at: item.created_at.to_string(),
+            launched_at: item.created_at,
             instance_id: instance.as_ref().map(|instance| instance.instance_id.clone()),
             state: instance.as_ref().map(|instance| instance.state.clone()),
             detail: instance.map(|instance| instance.detail).unwrap_or_default(),
             live: seen.as_ref().is_some_and(|seen| seen.live),
-            checked_at: seen.map(|seen| seen.checked_at.to_string()),
+            checked_at: seen.map(|seen| seen.checked_at),
         }
     }
 }
@@ -113,15 +117,17 @@ pub(in crate::api) async fn list_inventory(
     }
     // A table has no place for it.
     let link = next.map(|next| [(LINK, format!("<{next}&format=csv>; rel=\"next\""))]);
-    Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8")], link, csv(&data)).into_response())
+    Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8")], link, table(&data)).into_response())
 }
 
-fn csv(items: &[InventoryItem]) -> String {
-    let mut lines =
-        vec!["launch,reservation,instance,state,provider,region,type,name,public_ipv4,public_dns".to_owned()];
-    for item in items {
+const COLUMNS: [&str; 10] = [
+    "launch", "reservation", "instance", "state", "provider", "region", "type", "name", "public_ipv4", "public_dns",
+];
+
+fn table(items: &[InventoryItem]) -> String {
+    let rows = items.iter().map(|item| {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let fields = [
+        vec![
             item.launch_id.to_string(),
             item.reservation_id.to_string(),
             text(&item.instance_id),
@@ -132,33 +138,7 @@ fn csv(items: &[InventoryItem]) -> String {
             text(&item.name),
             text(&item.detail.public_ipv4),
             text(&item.detail.public_dns),
-        ];
-        lines.push(fields.map(|field| cell(&field)).join(","));
-    }
-    lines.join("\r\n") + "\r\n"
-}
-
-/// A program that opens the table must not take a name for a formula.
-fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cell_is_one_cell_and_no_formula() {
-        for (text, expect) in [
-            ("plain", "plain"),
-            ("a,b", "\"a,b\""),
-            ("say \"x\"", "\"say \"\"x\"\"\""),
-            ("=1+1", "'=1+1"),
-            ("two\nlines", "\"two\nlines\""),
-        ] {
-            assert_eq!(cell(text), expect);
-        }
-    }
+        ]
+    });
+    csv::write(&COLUMNS, rows)
 }

@@ -11,7 +11,7 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::super::rights::Verb;
 use super::find::{Found, find};
-use super::wire;
+use crate::api::types;
 use crate::api::error;
 use api::Code;
 use server::audit::about;
@@ -25,7 +25,7 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id or the number of the launch."),
            ("terminate" = Option<bool>, Query, description = "Whether instances may be terminated.")),
     responses(
-        (status = ACCEPTED, body = wire::Launch, description = "It is asked; the launch shows when it is done."),
+        (status = ACCEPTED, body = types::Launch, description = "It is asked; the launch shows when it is done."),
         (status = CONFLICT, body = super::super::wire::Error, description = "It is over, or has instances."),
     )
 )]
@@ -61,7 +61,7 @@ pub(crate) async fn ask(
     desk.app.engine.ask(operation, wish, &principal.name(), "").await.map_err(refusal)?;
     let launch = found.view.record.launch;
     let found = find(desk, principal, name, Verb::Control).await?;
-    Ok((StatusCode::ACCEPTED, about(&launch), Json(wire::Launch::from(&found.view))))
+    Ok((StatusCode::ACCEPTED, about(&launch), Json(types::Launch::from(&found.view))))
 }
 
 fn refusal(error: AskError) -> Failure {

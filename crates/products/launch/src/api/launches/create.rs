@@ -11,7 +11,8 @@ use super::super::principal::TenantPrincipal;
 use super::super::rights::{RESERVATION, Verb};
 use super::super::{BASE, Desk};
 use super::find::{find, provider};
-use super::{image, wire};
+use super::{asked, image};
+use crate::api::types;
 use crate::api::error;
 use server::audit::about;
 use server::http::Failure;
@@ -24,9 +25,9 @@ use server::http::body::JsonBody;
 #[utoipa::path(
     post, path = "/launches", tag = "launches", operation_id = "create_launch",
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key means the same launch.")),
-    request_body = wire::NewLaunch,
+    request_body = types::NewLaunch,
     responses(
-        (status = ACCEPTED, body = wire::Launch, description = "It is accepted; `Location` says where to look."),
+        (status = ACCEPTED, body = types::Launch, description = "It is accepted; `Location` says where to look."),
         (status = BAD_REQUEST, body = super::super::wire::Error, description = "What is wrong, field by field."),
         (status = NOT_FOUND, body = super::super::wire::Error, description = "There is no such key, source or image."),
         (status = CONFLICT, body = super::super::wire::Error, description = "The key was used for something else."),
@@ -37,7 +38,7 @@ pub(in crate::api) async fn create_launch(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     headers: HeaderMap,
-    JsonBody(new): JsonBody<wire::NewLaunch>,
+    JsonBody(new): JsonBody<types::NewLaunch>,
 ) -> Result<impl IntoResponse, Failure> {
     let provider = provider("provider", &new.provider)?;
     principal.must(&format!("{RESERVATION}.{provider}"), Verb::Write)?;
@@ -46,9 +47,9 @@ pub(in crate::api) async fn create_launch(
     let form = LaunchForm {
         provider,
         image: image::asked(&new.image)?,
-        profile: wire::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
+        profile: asked::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
         parameters: match new.parameters {
-            Some(parameters) => Some(parameters.form(&desk, &principal).await?),
+            Some(parameters) => Some(asked::keep_key(&desk, &principal, parameters).await?),
             None => None,
         },
     };
@@ -60,7 +61,7 @@ pub(in crate::api) async fn create_launch(
         StatusCode::ACCEPTED,
         [(header::LOCATION, path.clone()), (header::ETAG, found.etag())],
         about(&path),
-        Json(wire::Launch::from(&found.view)),
+        Json(types::Launch::from(&found.view)),
     ))
 }
 

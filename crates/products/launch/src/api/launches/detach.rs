@@ -12,7 +12,7 @@ use super::super::query::Name;
 use super::super::rights::Verb;
 use super::cancel::ask;
 use super::find::find;
-use super::wire;
+use crate::api::types;
 use server::http::Failure;
 
 /// Says that the window is closed.
@@ -21,8 +21,8 @@ use server::http::Failure;
 #[utoipa::path(
     post, path = "/launches/{id}/detach", tag = "launches", operation_id = "detach_launch",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
-    responses((status = OK, body = wire::Launch, description = "It goes on."),
-              (status = ACCEPTED, body = wire::Launch, description = "It is being cancelled."))
+    responses((status = OK, body = types::Launch, description = "It goes on."),
+              (status = ACCEPTED, body = types::Launch, description = "It is being cancelled."))
 )]
 pub(in crate::api) async fn detach_launch(
     State(desk): State<Desk>,
@@ -35,5 +35,5 @@ pub(in crate::api) async fn detach_launch(
     if ends && record.state.instances.is_empty() && !found.view.stage.is_over() {
         return Ok(ask(&desk, &principal, &name, &found, Wish::Cancel).await?.into_response());
     }
-    Ok(Json(wire::Launch::from(&found.view)).into_response())
+    Ok(Json(types::Launch::from(&found.view)).into_response())
 }

@@ -16,7 +16,7 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
 use super::find::{Found, find};
-use super::wire;
+use crate::api::types;
 use crate::api::error;
 use server::http::{Failure, News};
 
@@ -35,7 +35,7 @@ const LIFE: Duration = Duration::from_secs(15 * 60);
     get, path = "/launches/{id}/events", tag = "launches", operation_id = "stream_launch",
     params(("id" = String, Path, description = "The id or the number of the launch."),
            ("Last-Event-ID" = Option<u32>, Header, description = "The last event that the client has.")),
-    responses((status = OK, body = wire::Launch, content_type = "text/event-stream", description = "A stream."))
+    responses((status = OK, body = types::Launch, content_type = "text/event-stream", description = "A stream."))
 )]
 pub(in crate::api) async fn stream_launch(
     State(desk): State<Desk>,
@@ -95,6 +95,6 @@ impl Reader {
 }
 
 fn frame(found: &Found, name: &str) -> Event {
-    let data = serde_json::to_string(&wire::Launch::from(&found.view)).unwrap_or_default();
+    let data = serde_json::to_string(&types::Launch::from(&found.view)).unwrap_or_default();
     Event::default().id(found.seq.to_string()).event(name).data(data)
 }

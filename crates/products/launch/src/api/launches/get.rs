@@ -8,7 +8,7 @@ use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::{Asked, Name};
 use super::wait::{answer, look};
-use super::wire;
+use crate::api::types;
 use server::http::Failure;
 
 /// Shows a launch.
@@ -20,7 +20,7 @@ use server::http::Failure;
     params(("id" = String, Path, description = "The id or the number of the launch."),
            ("wait" = Option<String>, Query, description = "How long to wait for something new, such as `30s`."),
            ("If-None-Match" = Option<String>, Header, description = "What the client has.")),
-    responses((status = OK, body = wire::Launch, description = "The launch."),
+    responses((status = OK, body = types::Launch, description = "The launch."),
               (status = NOT_MODIFIED, description = "Nothing has happened."))
 )]
 pub(in crate::api) async fn get_launch(
@@ -31,5 +31,5 @@ pub(in crate::api) async fn get_launch(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let (found, is_known) = look(&desk, &principal, &name, &asked, &headers).await?;
-    Ok(answer(&found, is_known, wire::Launch::from(&found.view)))
+    Ok(answer(&found, is_known, types::Launch::from(&found.view)))
 }

@@ -3,11 +3,11 @@
 use crate::model::params::AskedImage;
 use uuid::Uuid;
 
-use super::wire;
+use crate::api::types;
 use crate::api::error;
 use server::http::Failure;
 
-pub(crate) fn asked(image: &wire::NewImage) -> Result<AskedImage, Failure> {
+pub(crate) fn asked(image: &types::NewImage) -> Result<AskedImage, Failure> {
     match (&image.id, &image.compose_id, &image.build) {
         (None, None, None) => Ok(AskedImage::None),
         (Some(id), None, None) => Ok(AskedImage::Cloud { id: id.clone() }),

@@ -14,7 +14,7 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::rights::{RESERVATION, Verb};
 use super::find::listed;
-use super::wire;
+use crate::api::types;
 use crate::api::error;
 use server::http::Failure;
 
@@ -28,14 +28,14 @@ const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];
            ("limit" = Option<u32>, Query, minimum = 1, maximum = 1000, description = "100 without it."),
            ("offset" = Option<u32>, Query, minimum = 0, maximum = 1_000_000_000,
             description = "How many to leave out at the beginning.")),
-    responses((status = OK, body = wire::LaunchList, description = "A page of launches."))
+    responses((status = OK, body = types::LaunchList, description = "A page of launches."))
 )]
 pub(in crate::api) async fn list_launches(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     paging: Paging,
     asked: Asked,
-) -> Result<Json<wire::LaunchList>, Failure> {
+) -> Result<Json<types::LaunchList>, Failure> {
     let mut labels = Vec::new();
     if let Some(state) = asked.text("state")? {
         if !STATES.contains(&state) {
@@ -52,8 +52,8 @@ pub(in crate::api) async fn list_launches(
     };
     let (rows, total) = newest_first(&desk, query, &paging).await?;
     let views: Vec<View> = rows.iter().filter_map(listed).collect();
-    let data = views.iter().map(wire::Launch::from).collect();
-    Ok(Json(wire::LaunchList { data, metadata: paging.metadata(total) }))
+    let data = views.iter().map(types::Launch::from).collect();
+    Ok(Json(types::LaunchList { data, metadata: paging.metadata(total) }))
 }
 
 /// Those whose launches the caller may read, and of these the one that was asked for.

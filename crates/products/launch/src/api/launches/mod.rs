@@ -1,5 +1,6 @@
 //! Launches in our own words: build an image and launch it in one go, and follow that wherever you are.
 
+mod asked;
 pub(crate) mod cancel;
 pub(crate) mod create;
 pub(crate) mod detach;
@@ -10,6 +11,6 @@ mod image;
 pub(crate) mod list;
 pub(crate) mod parameters;
 pub(crate) mod retry;
+mod shown;
 pub(crate) mod terminate;
 pub(in crate::api) mod wait;
-pub mod wire;

@@ -10,7 +10,8 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
 use super::find::find;
-use super::wire;
+use super::asked;
+use crate::api::types;
 use server::audit::about;
 use server::http::Failure;
 use server::http::body::JsonBody;
@@ -22,9 +23,9 @@ use server::http::body::JsonBody;
 #[utoipa::path(
     post, path = "/launches/{id}/parameters", tag = "launches", operation_id = "give_parameters",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
-    request_body = wire::NewParameters,
+    request_body = types::NewParameters,
     responses(
-        (status = OK, body = wire::Launch, description = "They are taken."),
+        (status = OK, body = types::Launch, description = "They are taken."),
         (status = CONFLICT, body = super::super::wire::Error, description = "It has others, or is over."),
         (status = UNPROCESSABLE_ENTITY, body = super::super::wire::Error, description = "What is wrong."),
     )
@@ -33,12 +34,12 @@ pub(in crate::api) async fn give_parameters(
     State(desk): State<Desk>,
     principal: TenantPrincipal,
     Name(name): Name,
-    JsonBody(new): JsonBody<wire::NewParameters>,
+    JsonBody(new): JsonBody<types::NewParameters>,
 ) -> Result<impl IntoResponse, Failure> {
     let launch = find(&desk, &principal, &name, Verb::Write).await?.view.record.launch;
-    let form = new.form(&desk, &principal).await?;
+    let form = asked::keep_key(&desk, &principal, new).await?;
     let (launches, engine) = (&desk.door.launches, &desk.app.engine);
     give::parameters(launches, engine, &principal.requester, launch, &form).await?;
     let found = find(&desk, &principal, &name, Verb::Write).await?;
-    Ok((about(&launch), Json(wire::Launch::from(&found.view))))
+    Ok((about(&launch), Json(types::Launch::from(&found.view))))
 }

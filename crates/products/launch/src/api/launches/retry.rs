@@ -11,7 +11,7 @@ use super::super::query::Name;
 use super::super::rights::Verb;
 use super::cancel::ask;
 use super::find::find;
-use super::wire;
+use crate::api::types;
 use api::Code;
 use server::http::Failure;
 
@@ -20,7 +20,7 @@ use server::http::Failure;
     post, path = "/launches/{id}/retry", tag = "launches", operation_id = "retry_launch",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
-        (status = ACCEPTED, body = wire::Launch, description = "It is asked."),
+        (status = ACCEPTED, body = types::Launch, description = "It is asked."),
         (status = CONFLICT, body = super::super::wire::Error, description = "Not in this state: `not_now`."),
     )
 )]
@@ -42,7 +42,7 @@ pub(in crate::api) async fn retry_launch(
     post, path = "/launches/{id}/cleanup", tag = "launches", operation_id = "clean_up_launch",
     params(("id" = String, Path, description = "The id or the number of the launch.")),
     responses(
-        (status = ACCEPTED, body = wire::Launch, description = "It is asked."),
+        (status = ACCEPTED, body = types::Launch, description = "It is asked."),
         (status = CONFLICT, body = super::super::wire::Error, description = "Nothing is left over: `not_now`."),
     )
 )]

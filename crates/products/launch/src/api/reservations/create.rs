@@ -2,7 +2,8 @@
 
 use crate::model::accept;
 use crate::model::cloud::ProviderKind;
-use crate::model::form::{LaunchForm, ParametersForm};
+use crate::api::types::NewParameters;
+use crate::model::form::LaunchForm;
 use crate::model::params::AskedImage;
 use axum::Json;
 use axum::extract::State;
@@ -91,7 +92,7 @@ async fn create(
     headers: &HeaderMap,
     provider: ProviderKind,
     image: AskedImage,
-    parameters: Option<ParametersForm>,
+    parameters: Option<NewParameters>,
 ) -> Result<Response, Failure> {
     let form = LaunchForm { provider, image, parameters, profile: None };
     let (launches, engine, who) = (&desk.door.launches, &desk.app.engine, &principal.requester);

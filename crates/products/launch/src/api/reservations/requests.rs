@@ -1,7 +1,7 @@
 //! What clients of the hosted service send to launch something. Each provider has its own names for the size and the
 //! place of an instance.
 
-use crate::model::form::ParametersForm;
+use crate::api::types::NewParameters;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -57,9 +57,9 @@ pub struct GcpRequest {
 /// An amount was never optional for these clients: leaving it out has always meant none.
 const AMOUNT: i64 = 0;
 
-impl From<AwsRequest> for ParametersForm {
-    fn from(new: AwsRequest) -> ParametersForm {
-        ParametersForm {
+impl From<AwsRequest> for NewParameters {
+    fn from(new: AwsRequest) -> NewParameters {
+        NewParameters {
             source_id: new.source_id,
             region: new.region,
             instance_type: new.instance_type,
@@ -68,14 +68,14 @@ impl From<AwsRequest> for ParametersForm {
             name: new.name,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,
-            ..ParametersForm::default()
+            ..NewParameters::default()
         }
     }
 }
 
-impl From<AzureRequest> for ParametersForm {
-    fn from(new: AzureRequest) -> ParametersForm {
-        ParametersForm {
+impl From<AzureRequest> for NewParameters {
+    fn from(new: AzureRequest) -> NewParameters {
+        NewParameters {
             source_id: new.source_id,
             region: new.location,
             instance_type: new.instance_size,
@@ -83,14 +83,14 @@ impl From<AzureRequest> for ParametersForm {
             name: new.name,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,
-            ..ParametersForm::default()
+            ..NewParameters::default()
         }
     }
 }
 
-impl From<GcpRequest> for ParametersForm {
-    fn from(new: GcpRequest) -> ParametersForm {
-        ParametersForm {
+impl From<GcpRequest> for NewParameters {
+    fn from(new: GcpRequest) -> NewParameters {
+        NewParameters {
             source_id: new.source_id,
             region: new.zone,
             instance_type: new.machine_type,
@@ -99,7 +99,7 @@ impl From<GcpRequest> for ParametersForm {
             name: new.name_pattern,
             pubkey_id: new.pubkey_id,
             poweroff: new.poweroff,
-            ..ParametersForm::default()
+            ..NewParameters::default()
         }
     }
 }

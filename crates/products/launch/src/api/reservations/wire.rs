@@ -1,13 +1,13 @@
 //! A reservation, with the fields and numbers that older clients know.
 
 use crate::model::cloud::ProviderKind;
-use crate::model::params::PlainParameters;
+use crate::model::params::LaunchParameters;
 use crate::model::record::ShownImage;
 use crate::model::status::View;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::super::launches::wire::Instance;
+use super::super::types::Instance;
 use super::super::wire;
 pub use super::requests::{AwsRequest, AzureRequest, GcpRequest};
 
@@ -153,7 +153,7 @@ fn text(given: Option<&String>) -> String {
     given.cloned().unwrap_or_default()
 }
 
-fn pubkey_id(given: &PlainParameters) -> Option<i64> {
+fn pubkey_id(given: &LaunchParameters) -> Option<i64> {
     given.key.as_ref().map(|key| key.pubkey_id)
 }
 
@@ -170,7 +170,7 @@ fn instances(view: &View) -> Vec<Instance> {
 }
 
 impl AwsReservation {
-    fn of(view: &View, given: &PlainParameters) -> AwsReservation {
+    fn of(view: &View, given: &LaunchParameters) -> AwsReservation {
         AwsReservation {
             reservation_id: view.number,
             pubkey_id: pubkey_id(given),
@@ -189,7 +189,7 @@ impl AwsReservation {
 }
 
 impl AzureReservation {
-    fn of(view: &View, given: &PlainParameters) -> AzureReservation {
+    fn of(view: &View, given: &LaunchParameters) -> AzureReservation {
         AzureReservation {
             reservation_id: view.number,
             pubkey_id: pubkey_id(given),
@@ -207,7 +207,7 @@ impl AzureReservation {
 }
 
 impl GcpReservation {
-    fn of(view: &View, given: &PlainParameters) -> GcpReservation {
+    fn of(view: &View, given: &LaunchParameters) -> GcpReservation {
         GcpReservation {
             reservation_id: view.number,
             pubkey_id: pubkey_id(given),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::api::launches::wire::{NewImage, NewLaunch, NewParameters};
+use crate::api::types::{NewImage, NewLaunch, NewParameters};
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 

@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_request_of_another_form_is_told_by_its_place_and_without_its_values() {
-        use crate::api::launches::wire::NewLaunch;
+        use crate::api::types::NewLaunch;
         use serde_json::json;
         for (more, expected) in [
             (json!({"parameters": {"amount": "s3cret"}}), "--file: parameters.amount: it has the wrong type"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::api::launches::wire::NewImage;
+use crate::api::types::NewImage;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde::Serialize;

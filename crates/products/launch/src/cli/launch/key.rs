@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::api::launches::wire::NewParameters;
+use crate::api::types::NewParameters;
 use crate::api::wire::{NewPubkey, Pubkey};
 use crate::model::cloud::ProviderKind;
 use anyhow::{Result, bail};

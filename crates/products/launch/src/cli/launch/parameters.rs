@@ -1,6 +1,6 @@
 //! Where and how to launch, as flags and in a file.
 
-use crate::api::launches::wire::NewParameters;
+use crate::api::types::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
 

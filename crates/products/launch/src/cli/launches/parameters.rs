@@ -1,6 +1,6 @@
 //! `launches parameters`: says where and how to launch what is being built.
 
-use crate::api::launches::wire::NewParameters;
+use crate::api::types::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use api::client::News;
 
-use crate::client::{Launch, Step};
+use crate::api::types::Step;
+use crate::client::Launch;
 use app::output::{self, Format, ProgressPrinter, lasted, printable};
 
 const BAR_CHARS: u64 = 20;
@@ -123,7 +124,7 @@ mod tests {
 
     fn step(state: &str, more: &Value) -> Value {
         let mut step =
-            json!({"name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
+            json!({"index": 0, "name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
         for (key, value) in more.as_object().unwrap() {
             step[key] = value.clone();
         }

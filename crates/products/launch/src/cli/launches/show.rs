@@ -4,7 +4,9 @@ use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 
-use crate::client::{Instance, Launch, LaunchClient, csv};
+use crate::client::{Launch, LaunchClient};
+use crate::api::types::Instance;
+use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;
 use app::output::{self, Cell, Format, Mood, Table, age, lasted};

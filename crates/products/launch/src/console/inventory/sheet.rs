@@ -1,21 +1,24 @@
 //! Machines as a table for other programs.
 
 use crate::api::inventory::list::InventoryItem;
-use crate::api::launches::wire::{InstanceDetail, Launch};
+use crate::api::types::{InstanceDetail, Launch};
 use cloud::ssh_command;
 
-use super::super::launches::view::parameter;
+use crate::csv;
 
-const HEAD: &str = "launch,instance,state,provider,region,type,name,public_ipv4,public_dns,private_ipv4,ssh";
+const HEAD: [&str; 11] = [
+    "launch", "instance", "state", "provider", "region", "type", "name", "public_ipv4", "public_dns", "private_ipv4",
+    "ssh",
+];
 
 /// The machines of one launch.
 pub(crate) fn of_launch(launch: &Launch) -> String {
-    let text = |name: &str| parameter(launch, name).unwrap_or_default();
+    let text = |name: &str| launch.parameter(name).unwrap_or_default();
     let rows = launch.instances.iter().map(|one| {
         let about = [text("region"), text("instance_type"), text("name")];
         row(launch.reservation_id, &one.instance_id, &one.state, &launch.provider, about, &one.detail)
     });
-    table(rows)
+    csv::write(&HEAD, rows)
 }
 
 pub(crate) fn of_items<'a>(items: impl Iterator<Item = &'a InventoryItem>) -> String {
@@ -25,7 +28,7 @@ pub(crate) fn of_items<'a>(items: impl Iterator<Item = &'a InventoryItem>) -> St
         let (id, state) = (text(&item.instance_id), text(&item.state));
         row(item.reservation_id, &id, &state, &item.provider, about, &item.detail)
     });
-    table(rows)
+    csv::write(&HEAD, rows)
 }
 
 fn row(
@@ -35,11 +38,10 @@ fn row(
     provider: &str,
     [region, kind, name]: [String; 3],
     detail: &InstanceDetail,
-) -> String {
+) -> Vec<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let address = detail.public_ipv4.as_deref().or(detail.public_dns.as_deref());
-    let ssh = address.and_then(|to| ssh_command(provider, to)).unwrap_or_default();
-    let cells = [
+    let ssh = detail.public().and_then(|to| ssh_command(provider, to)).unwrap_or_default();
+    vec![
         launch.to_string(),
         id.to_owned(),
         state.to_owned(),
@@ -51,19 +53,7 @@ fn row(
         text(&detail.public_dns),
         text(&detail.private_ipv4),
         ssh,
-    ];
-    cells.map(|text| cell(&text)).join(",")
-}
-
-fn table(rows: impl Iterator<Item = String>) -> String {
-    std::iter::once(HEAD.to_owned()).chain(rows).map(|row| row + "\r\n").collect()
-}
-
-/// A program that opens the table must not take a name for a formula.
-fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if is_formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\r', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    ]
 }
 
 #[cfg(test)]
@@ -74,9 +64,9 @@ mod tests {
     fn a_row_has_a_cell_for_every_column_and_no_formula() {
         let detail = InstanceDetail { public_ipv4: Some("10.0.0.1".into()), ..InstanceDetail::default() };
         let about = ["r".to_owned(), "t".to_owned(), "=a,\"b\"".to_owned()];
-        let text = table(std::iter::once(row(7, "i-1", "running", "aws", about, &detail)));
+        let text = csv::write(&HEAD, std::iter::once(row(7, "i-1", "running", "aws", about, &detail)));
         let expected =
-            format!("{HEAD}\r\n7,i-1,running,aws,r,t,\"'=a,\"\"b\"\"\",10.0.0.1,,,ssh ec2-user@10.0.0.1\r\n");
+            format!("{}\r\n7,i-1,running,aws,r,t,\"'=a,\"\"b\"\"\",10.0.0.1,,,ssh ec2-user@10.0.0.1\r\n", HEAD.join(","));
         assert_eq!(text, expected);
     }
 }

@@ -1,11 +1,11 @@
 //! `/console/launches/{id}/parameters`: where and how, for a launch that was asked for without it.
 
+use crate::api::types::LaunchImage;
 use crate::api::wire::Pubkey;
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde_json::Value;
 
 use super::super::LAUNCH;
 use super::super::new::draft::Draft;
@@ -31,8 +31,9 @@ pub(super) async fn form(visitor: Visitor, Path(id): Path<String>) -> Response {
     match find(&visitor.api, &id).await {
         Ok(launch) => {
             draft.set("image", "build");
-            let arch = launch.image.get("architecture").and_then(Value::as_str).unwrap_or_default();
-            draft.set("architecture", arch);
+            if let LaunchImage::Build { architecture, .. } = &launch.image {
+                draft.set("architecture", architecture);
+            }
         }
         Err(trouble) => return trouble.page(&visitor),
     }

@@ -1,6 +1,6 @@
 //! `GET /console/launches`
 
-use crate::api::launches::wire::{Launch, LaunchList};
+use crate::api::types::{Launch, LaunchList};
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
@@ -8,7 +8,7 @@ use cloud::ProviderKind;
 use serde::Deserialize;
 
 use super::super::{LAUNCH, may_launch};
-use super::view::{image, parameter, stage, when};
+use super::view::{image, stage, when};
 use console::list::{Filtered, Place};
 use console::parts::Pager;
 use console::{Shell, Trouble, Visitor};

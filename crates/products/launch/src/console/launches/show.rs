@@ -1,19 +1,17 @@
 //! `GET /console/launches/{id}`
 
-use crate::api::launches::wire::Launch;
+use crate::api::types::{Launch, LaunchImage};
 use askama::Template;
 use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use engine::OperationId;
-use serde::Deserialize;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::super::inventory::sheet;
 use super::super::new::field::sentence;
 use super::super::{LAUNCH, may_control, may_launch};
-use super::view::{self, Line, Machine, parameter, stage, when};
+use super::view::{self, Line, Machine, stage, when};
 use console::live::{About, OpenPage, Picture, stream};
 use console::{Api, CsrfToken, Shell, Trouble, Visitor, path};
 
@@ -30,8 +28,6 @@ struct Now {
     launch: Launch,
     lines: Vec<Line>,
     machines: Vec<Machine>,
-    leftovers: Vec<Leftover>,
-    wrong: Option<Wrong>,
     rights: Rights,
     csrf: CsrfToken,
 }
@@ -42,21 +38,6 @@ struct Rights {
     controls: bool,
     launches: bool,
     looks: bool,
-}
-
-#[derive(Deserialize)]
-struct Leftover {
-    kind: String,
-    id: String,
-    region: Option<String>,
-    note: String,
-}
-
-#[derive(Deserialize)]
-struct Wrong {
-    message: String,
-    hint: Option<String>,
-    provider_code: Option<String>,
 }
 
 pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Response {
@@ -114,8 +95,6 @@ async fn now(visitor: &Visitor, id: &str) -> Result<Now, Trouble> {
     Ok(Now {
         lines: view::lines(&launch),
         machines: view::machines(&launch),
-        leftovers: serde_json::from_value(launch.leftovers.clone()).unwrap_or_default(),
-        wrong: serde_json::from_value(launch.error.clone()).ok(),
         rights,
         csrf: visitor.csrf.clone(),
         launch,
@@ -145,8 +124,7 @@ impl Now {
 
     /// Somebody chose that leaving means to cancel.
     fn can_leave(&self) -> bool {
-        let ends = self.launch.profile.get("detach").and_then(Value::as_str) == Some("cancel");
-        self.can_cancel() && ends && self.launch.instances.is_empty()
+        self.can_cancel() && self.launch.ends_with_its_window()
     }
 
     fn can_hurry(&self) -> bool {
@@ -167,9 +145,8 @@ impl Now {
 
     /// The image is not there, and what it was to hold is sealed: only the browser still has it.
     fn builds_again(&self) -> bool {
-        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
-        let builds = text(&self.launch.image, "kind").as_deref() == Some("build");
-        builds && text(&self.launch.build, "status").as_deref() != Some("success")
+        let is_built = self.launch.build.as_ref().is_some_and(|build| build.status == "success");
+        matches!(self.launch.image, LaunchImage::Build { .. }) && !is_built
     }
 
     fn can_terminate(&self) -> bool {
@@ -183,16 +160,16 @@ impl Now {
             step.name == "wait_for_parameters"
                 && !["succeeded", "skipped", "failed"].contains(&step.state.as_str())
         });
-        self.rights.launches && self.launch.parameters.is_null() && waits && !self.launch.is_over
+        self.rights.launches && self.launch.parameters.is_none() && waits && !self.launch.is_over
     }
 
     fn taken_back(&self) -> Vec<&str> {
-        let is_back = |step: &&crate::api::launches::wire::Step| step.state == "compensated";
+        let is_back = |step: &&crate::api::types::Step| step.state == "compensated";
         self.launch.steps.iter().filter(is_back).map(|step| step.title.as_str()).collect()
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let of = |label: &'static str, name: &str| Some((label, parameter(&self.launch, name)?));
+        let of = |label: &'static str, name: &str| Some((label, self.launch.parameter(name)?));
         let all = [
             Some(("Image", view::image(&self.launch))),
             of("Account", "source_id"),

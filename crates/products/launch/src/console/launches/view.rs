@@ -1,24 +1,17 @@
 //! A launch as people read it.
 
-use std::time::Duration;
-
-use crate::api::launches::wire::{Instance, Launch, Step};
+use crate::api::types::{Instance, Launch, LaunchImage, Step};
 use cloud::ssh_command;
-use serde_json::Value;
-use api::types::{Moment, StepState};
+use engine::Timestamp;
+use api::types::StepState;
 
 use console::parts::{Chip, Icon, Tone, When, span};
 
 /// No attempt brings this step on.
 const WAITS_FOR_PEOPLE: &str = "wait_for_parameters";
 
-/// A moment as the door for launches writes it.
-pub(crate) fn moment(text: &str) -> Option<Moment> {
-    serde_json::from_value(Value::from(text)).ok()
-}
-
-pub(crate) fn when(text: &str) -> Option<When> {
-    moment(text).map(When::from)
+pub(crate) fn when(at: &Timestamp) -> When {
+    When::from(*at)
 }
 
 /// The state of a launch.
@@ -101,10 +94,7 @@ pub(crate) fn lines(launch: &Launch) -> Vec<Line> {
 
 fn line(step: &Step, launch: &Launch) -> Line {
     let is_here = ["running", "waiting", "retrying", "compensating"].contains(&step.state.as_str());
-    let began = step.started_at.as_deref().and_then(moment);
-    let ended = step.finished_at.as_deref().and_then(moment);
-    let took =
-        began.zip(ended).and_then(|(began, ended)| Duration::try_from(ended.0 - began.0).ok()).map(span);
+    let took = step.started_at.zip(step.finished_at).map(|(began, ended)| span(ended.since(began)));
     Line {
         name: step.name.clone(),
         title: step.title.clone(),
@@ -112,12 +102,8 @@ fn line(step: &Step, launch: &Launch) -> Line {
         is_here,
         attempt: step.attempt,
         took,
-        began: began.map(When::from),
-        next: step
-            .next_attempt_at
-            .as_deref()
-            .and_then(when)
-            .filter(|_| is_here && step.name != WAITS_FOR_PEOPLE),
+        began: step.started_at.map(When::from),
+        next: step.next_attempt_at.map(When::from).filter(|_| is_here && step.name != WAITS_FOR_PEOPLE),
         percent: step.progress.filter(|progress| progress.total > 0).map(|it| it.done * 100 / it.total),
         error: step.error.clone(),
         waits_for: launch.waits_for.clone().filter(|_| is_here && step.state == "waiting"),
@@ -138,7 +124,7 @@ pub(crate) fn machines(launch: &Launch) -> Vec<Machine> {
 }
 
 fn of(one: &Instance, provider: &str) -> Machine {
-    let address = one.detail.public_ipv4.clone().or_else(|| one.detail.public_dns.clone());
+    let address = one.detail.public().map(str::to_owned);
     let private = one.detail.private_ipv4.clone().or_else(|| one.detail.private_ipv6.clone());
     let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| ssh_command(provider, to));
     Machine { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
@@ -146,22 +132,14 @@ fn of(one: &Instance, provider: &str) -> Machine {
 
 /// What an image is called on these pages.
 pub(crate) fn image(launch: &Launch) -> String {
-    let text = |name: &str| launch.image.get(name).and_then(Value::as_str).unwrap_or_default();
-    match text("kind") {
-        "build" if text("image_name").is_empty() => format!("{}, built", text("distribution")),
-        "build" => format!("{}, {}, built", text("image_name"), text("distribution")),
-        "cloud" | "compose" => text("id").to_owned(),
-        _ => "of the template".to_owned(),
-    }
-}
-
-/// A value of the parameters as a text.
-pub(crate) fn parameter(launch: &Launch, name: &str) -> Option<String> {
-    match launch.parameters.get(name)? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Object(key) => key.get("name").and_then(Value::as_str).map(str::to_owned),
-        _ => None,
+    match &launch.image {
+        LaunchImage::None => "of the template".to_owned(),
+        LaunchImage::Cloud { id } => id.clone(),
+        LaunchImage::Compose { id } => id.to_string(),
+        LaunchImage::Build { distribution, image_name, .. } => {
+            let names = [image_name.as_deref(), Some(distribution.as_deref().unwrap_or_default()), Some("built")];
+            names.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
     }
 }
 
@@ -170,14 +148,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::model::profile::ProfileName;
 
     pub(crate) fn launch() -> Launch {
         serde_json::from_value(json!({
             "id": "01a1e3e8-1cb7-727d-8e65-c6824062041d", "reservation_id": 1, "operation_id": null,
             "provider": "aws", "state": "building", "is_over": false, "created_at": "2026-01-01T00:00:00Z",
-            "finished_at": null, "waits_for": "the image", "build": {"status": "building"},
-            "image": {"kind": "build", "distribution": "rhel-9", "image_name": "web"},
-            "profile": {}, "parameters": {"amount": 2, "key": {"name": "mine"}}, "warnings": [], "leftovers": [],
+            "finished_at": null, "waits_for": "the image", "build": null,
+            "image": {"kind": "build", "distribution": "rhel-9", "image_name": "web", "architecture": "x86_64",
+                      "image_type": "aws"},
+            "profile": ProfileName::Wizard.profile(), "warnings": [], "leftovers": [],
+            "parameters": {"source_id": "7", "region": "r", "amount": 2, "key": {"pubkey_id": 1, "name": "mine"}},
             "error": null,
             "steps": [
                 {"index": 0, "name": "validate", "title": "V", "state": "succeeded", "attempt": 0,
@@ -216,8 +197,8 @@ mod tests {
     fn values_are_found_by_their_names() {
         let launch = launch();
         assert_eq!(image(&launch), "web, rhel-9, built");
-        assert_eq!(parameter(&launch, "amount").as_deref(), Some("2"));
-        assert_eq!(parameter(&launch, "key").as_deref(), Some("mine"));
-        assert_eq!(parameter(&launch, "region"), None);
+        assert_eq!(launch.parameter("amount").as_deref(), Some("2"));
+        assert_eq!(launch.parameter("key").as_deref(), Some("mine"));
+        assert_eq!(launch.parameter("name"), None);
     }
 }

@@ -1,10 +1,10 @@
 //! `GET /console/launch`: a new draft, or one with the values of something that is there.
 
-use crate::api::launches::wire::Launch;
+use crate::api::types::{Launch, LaunchImage, LaunchProfile};
+use crate::model::profile::{ImageSource, Surface};
 use axum::extract::Query;
 use axum::response::Response;
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::super::{LAUNCH, may_launch};
 use super::draft::Draft;
@@ -74,78 +74,73 @@ pub(super) async fn learn(draft: &mut Draft, api: &Api) {
 
 /// The values of a launch. What is sealed cannot be shown, and the note says so.
 fn again(draft: &mut Draft, launch: &Launch) -> Option<String> {
-    let text = |from: &Value, name: &str| match from.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
-        _ => String::new(),
-    };
-    let image = &launch.image;
-    let built = text(&launch.build, "status") == "success";
+    let built = launch.build.as_ref().filter(|build| build.status == "success");
     let mut note = None;
-    match image.get("kind").and_then(Value::as_str) {
-        Some("cloud") => {
+    match (&launch.image, built) {
+        (LaunchImage::None, _) => {}
+        (LaunchImage::Cloud { id }, _) => {
             draft.set("image", "cloud");
-            draft.set("image_id", &text(image, "id"));
+            draft.set("image_id", id);
         }
-        Some("compose") => {
+        (LaunchImage::Compose { id }, _) => {
             draft.set("image", "ready");
-            draft.set("compose_id", &text(image, "id"));
+            draft.set("compose_id", &id.to_string());
         }
         // What it was asked for is there: there is no need to build it twice.
-        Some("build") if built => {
+        (LaunchImage::Build { .. }, Some(build)) => {
             draft.set("image", "ready");
-            draft.set("compose_id", &text(&launch.build, "compose"));
+            draft.set("compose_id", &build.compose.to_string());
         }
-        Some("build") => {
+        (LaunchImage::Build { distribution, image_name, architecture, .. }, None) => {
             draft.set("image", "build");
-            draft.set("distribution", &text(image, "distribution"));
-            draft.set("image_name", &text(image, "image_name"));
-            let arch = text(image, "architecture");
-            draft.set("architecture", if arch == "arm64" { "aarch64" } else { &arch });
+            draft.set("distribution", distribution.as_deref().unwrap_or_default());
+            draft.set("image_name", image_name.as_deref().unwrap_or_default());
+            draft.set("architecture", if architecture == "arm64" { "aarch64" } else { architecture });
             note = Some(
                 "Packages and users of an image are sealed. If there were some, say them again.".to_owned(),
             );
         }
-        _ => {}
     }
-    let given = &launch.parameters;
     for name in ["source_id", "region", "instance_type", "launch_template_id", "amount", "name", "subnet"] {
-        let value = text(given, name);
-        if !value.is_empty() {
+        if let Some(value) = launch.parameter(name) {
             draft.set(name, &value);
         }
     }
-    let groups = given.get("security_groups").and_then(Value::as_array).cloned().unwrap_or_default();
-    let groups: Vec<&str> = groups.iter().filter_map(Value::as_str).collect();
-    draft.set("security_groups", &groups.join(" "));
-    if let Some(key) = given.get("key").filter(|key| key.is_object()) {
-        draft.set("key", "kept");
-        draft.set("pubkey_id", &text(key, "pubkey_id"));
+    if let Some(given) = &launch.parameters {
+        draft.set("security_groups", &given.security_groups.join(" "));
+        if let Some(key) = &given.key {
+            draft.set("key", "kept");
+            draft.set("pubkey_id", &key.pubkey_id.to_string());
+        }
     }
-    draft.set("detach", &text(&launch.profile, "detach"));
-    draft.set("partial", &text(&launch.profile, "partial"));
+    draft.set("detach", &word(&launch.profile.detach));
+    draft.set("partial", &word(&launch.profile.partial));
     draft.set("profile", profile(&launch.profile));
     note
 }
 
+/// A choice as the API writes it.
+fn word(choice: &impl Serialize) -> String {
+    serde_json::to_value(choice).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
+}
+
 /// The name of the profile that a launch was made with, as far as it can be told.
-fn profile(of: &Value) -> &'static str {
-    let shows = |name: &str| {
-        of.get("surface").and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| one == name))
-    };
-    match of.get("image_source").and_then(Value::as_str) {
-        Some("callback") => "images",
-        Some("event") => "events",
-        _ if shows("inventory") => "inventory",
-        _ => "wizard",
+fn profile(of: &LaunchProfile) -> &'static str {
+    match of.image_source {
+        ImageSource::Callback => "images",
+        ImageSource::Event => "events",
+        ImageSource::Poll if of.surface.contains(&Surface::Inventory) => "inventory",
+        ImageSource::Poll => "wizard",
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
+
+    const COMPOSE: &str = "01a1e3e8-1cb7-727d-8e65-c6824062041e";
 
     fn launch(image: &Value, build: &Value) -> Launch {
         serde_json::from_value(json!({
@@ -153,7 +148,9 @@ mod tests {
             "provider": "aws", "state": "failed", "is_over": true, "created_at": "2026-01-01T00:00:00Z",
             "finished_at": null, "image": image, "build": build, "steps": [], "instances": [], "warnings": [],
             "leftovers": [], "error": null,
-            "profile": {"image_source": "event", "surface": ["inventory"], "detach": "cancel", "partial": "keep"},
+            "profile": {"image_source": "event", "surface": ["inventory"], "detach": "cancel", "partial": "keep",
+                "image_deadline_s": 1, "parameters_ttl_s": 1, "on_launch_failure": "keep_image",
+                "after_pivot": "forward"},
             "parameters": {"source_id": "s", "region": "eu-west-1", "instance_type": "t3.small", "amount": 3,
                 "name": "web", "key": {"pubkey_id": 7, "name": "k"}, "security_groups": ["sg-1", "sg-2"]},
         }))
@@ -185,9 +182,9 @@ mod tests {
         let asked =
             json!({"kind": "build", "distribution": "rhel-9", "architecture": "arm64", "image_type": "aws"});
         let mut draft = Draft::new();
-        let note = again(&mut draft, &launch(&asked, &json!({"compose": "c", "status": "failure"})));
+        let note = again(&mut draft, &launch(&asked, &json!({"compose": COMPOSE, "status": "failure"})));
         assert!(note.is_some() && draft.is("architecture", "aarch64") && draft.builds());
-        let note = again(&mut draft, &launch(&asked, &json!({"compose": "c", "status": "success"})));
-        assert!(note.is_none() && draft.is("image", "ready") && draft.is("compose_id", "c"));
+        let note = again(&mut draft, &launch(&asked, &json!({"compose": COMPOSE, "status": "success"})));
+        assert!(note.is_none() && draft.is("image", "ready") && draft.is("compose_id", COMPOSE));
     }
 }

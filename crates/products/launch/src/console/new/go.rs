@@ -1,6 +1,6 @@
 //! `POST /console/launch/{step}`: from page to page, and in the end `POST /console/launch/now`.
 
-use crate::api::launches::wire::Launch;
+use crate::api::types::Launch;
 use crate::api::wire::{Source, UploadInfo};
 use axum::extract::Path;
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};

@@ -9,7 +9,7 @@ use cloud::{Access, Account, ProviderKind};
 
 pub use self::image::{ImageFacts, Shares};
 use super::catalogue::{Catalogue, Entry, Listing};
-use super::params::{ImageChoice, Params, PlainParameters};
+use super::params::{ImageChoice, Params, LaunchParameters};
 use super::public_key::PublicKey;
 use super::rejection::{Flaw, quoted};
 use super::settings::{LaunchSettings, Launches};
@@ -21,7 +21,7 @@ pub struct Preflight<'a> {
     pub settings: &'a LaunchSettings,
     pub provider: ProviderKind,
     pub image: &'a ImageFacts,
-    pub parameters: &'a PlainParameters,
+    pub parameters: &'a LaunchParameters,
     pub offer: Offer<'a>,
     /// Nothing where it was not looked up.
     pub account: Option<&'a Account>,
@@ -41,7 +41,7 @@ pub enum Offer<'a> {
 pub fn check(
     launches: &Launches,
     params: &Params,
-    parameters: &PlainParameters,
+    parameters: &LaunchParameters,
     resolved: Option<&ResolvedImage>,
 ) -> Result<(), Vec<Flaw>> {
     if params.provider == ProviderKind::Noop {

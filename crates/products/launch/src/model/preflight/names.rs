@@ -3,14 +3,14 @@
 use cloud::ProviderKind;
 use cloud::spec::{Rule, is_id};
 
-use crate::model::params::PlainParameters;
+use crate::model::params::LaunchParameters;
 use crate::model::rejection::Flaw;
 
 /// What AWS allows for one network interface.
 const SECURITY_GROUPS_MAX: usize = 5;
 
 /// Whether every text has the form that the cloud knows.
-pub(crate) fn check(provider: ProviderKind, parameters: &PlainParameters) -> Vec<Flaw> {
+pub(crate) fn check(provider: ProviderKind, parameters: &LaunchParameters) -> Vec<Flaw> {
     let names = &provider.spec().names;
     let mut flaws = Vec::new();
     if !is_id(&parameters.source_id) {
