@@ -6,6 +6,7 @@ mod dry_run;
 use anyhow::{Result, bail};
 use clap::Args;
 use api::types::{Workflow, WorkflowList, WorkflowStep};
+use server::ToWire;
 
 use crate::cli::Global;
 use crate::exit::Exit;
@@ -99,7 +100,7 @@ fn cells(step: &WorkflowStep, is_wide: bool) -> Vec<Cell> {
 
 /// Every workflow of this release, without a server, a database or an external system.
 fn workflows(global: &Global) -> Vec<Workflow> {
-    global.app.without_database().workflows().into_iter().map(Workflow::from).collect()
+    global.app.without_database().workflows().to_wire()
 }
 
 pub async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {

@@ -1,14 +1,14 @@
 //! `PUT /expire/service_instance/{id}`: the time of a plan is over, by the clock or because an operator says so.
 
-use crate::model::{DEPROVISION, Status};
+use crate::model::Status;
+use crate::workflows::deprovision::{Deprovision, Params};
 use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, Command, Engine, OperationId, Resource, SubmitError};
-use serde_json::json;
+use engine::{Alongside, Engine, OperationId, Resource, Submission, SubmitError};
 
 use super::Shared;
 use super::{Found, TRIES, find_alive};
@@ -97,17 +97,12 @@ pub(crate) async fn expire(
             if is_written { Ok(None) } else { Err(SubmitError::Changed) }
         }
         Course::Suspend => {
-            let command = Command {
-                workflow: DEPROVISION.to_owned(),
-                tenant: row.tenant.clone(),
-                resource: Some(row.name.clone()),
-                params: json!({"instance_id": instance.instance_id, "temporary": true}),
-                by: by.to_owned(),
-                idempotency_key: None,
-                queue: false,
-            };
+            let params =
+                Params { instance_id: instance.instance_id.clone(), temporary: true, force: false };
             let along = Alongside { subject: Some((seen, Some(portrait))), ..Alongside::default() };
-            engine.accept(command, along).await.map(|accepted| Some(accepted.id))
+            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
+            let order = Submission { resource: Some(&row.name), along, ..order };
+            engine.submit(order).await.map(|accepted| Some(accepted.id))
         }
     }
 }

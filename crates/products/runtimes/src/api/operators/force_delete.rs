@@ -1,13 +1,14 @@
 //! `POST /runtimes/{id}/force-delete`
 
 use crate::model::DEPROVISION;
+use crate::workflows::deprovision::{Deprovision, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::{self, Expect};
-use engine::{Alongside, Command, OperationId, Resource, Verb};
-use serde_json::{Value, json};
+use engine::{Alongside, OperationId, Resource, Submission, Verb};
+use serde_json::Value;
 use tracing::warn;
 
 use super::Shared;
@@ -82,21 +83,15 @@ async fn force(
     let mut instance = found.instance.clone();
     instance.suspended = false;
     let portrait = instance.portrait().map_err(|_| Failure::internal())?;
-    let command = Command {
-        workflow: DEPROVISION.to_owned(),
-        tenant: found.row.tenant.clone(),
-        resource: Some(found.row.name.clone()),
-        params: json!({"instance_id": instance.instance_id, "temporary": false, "force": true}),
-        by: by.to_owned(),
-        idempotency_key: None,
-        queue: true,
-    };
+    let params = Params { instance_id: instance.instance_id, temporary: false, force: true };
     let along = Alongside {
         subject: Some((Expect::Version(found.row.version), Some(portrait))),
         supersedes: running.map(|operation| (operation, reason.to_owned())),
         ..Alongside::default()
     };
-    let operation = accepted(app.engine.accept(command, along).await)?;
+    let order = Submission::<Deprovision>::new(&found.row.tenant, by, &params);
+    let order = Submission { resource: Some(&found.row.name), queue: true, along, ..order };
+    let operation = accepted(app.engine.submit(order).await)?;
     if operation.is_some() {
         // The newest one is cancelled in the same commit; what others wait for goes too.
         for other in before.iter().map(|summary| summary.id).filter(|id| Some(*id) != running) {

@@ -1,14 +1,15 @@
 //! `POST /runtimes/{id}/repair`
 
-use crate::model::{DEPROVISION, PROVISION, Status};
+use crate::model::Status;
+use crate::workflows::deprovision::{self, Deprovision};
+use crate::workflows::provision::{self, Provision};
 use api::Code;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, Command, OperationId};
-use serde_json::{Value, json};
+use engine::{Alongside, OperationId, Submission};
 
 use super::Shared;
 use super::{Found, TRIES, accepted, check_reason, find_alive};
@@ -60,33 +61,32 @@ async fn repair(app: &AppState, found: &Found, by: &str) -> Result<Option<Operat
         return Err(error::busy(operation));
     }
     let missing = missing(found.status(), instance.expired_at.is_some());
-    let (workflow, temporary) = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
-    let mut params = json!({"instance_id": instance.instance_id});
-    if let Some(temporary) = temporary {
-        params["temporary"] = Value::Bool(temporary);
-    }
-    let command = Command {
-        workflow: workflow.to_owned(),
-        tenant: row.tenant.clone(),
-        resource: Some(row.name.clone()),
-        params,
-        by: by.to_owned(),
-        idempotency_key: None,
-        queue: false,
-    };
-    let subject = Some((Expect::Version(row.version), None));
-    accepted(app.engine.accept(command, Alongside { subject, ..Alongside::default() }).await)
+    let temporary = missing.map_err(|why| Failure::new(Code::NothingToRepair, why))?;
+    let instance_id = instance.instance_id.clone();
+    let along = || Alongside { subject: Some((Expect::Version(row.version), None)), ..Alongside::default() };
+    accepted(match temporary {
+        None => {
+            let params = provision::Params { instance_id };
+            let order = Submission::<Provision>::new(&row.tenant, by, &params);
+            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..order }).await
+        }
+        Some(temporary) => {
+            let params = deprovision::Params { instance_id, temporary, force: false };
+            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
+            app.engine.submit(Submission { resource: Some(&row.name), along: along(), ..order }).await
+        }
+    })
 }
 
-/// The workflow to start again; one that takes down is told whether the instance stays.
-fn missing(status: Status, has_expired: bool) -> Result<(&'static str, Option<bool>), &'static str> {
+/// What to start again: that which makes it, or that which takes it down, which is told whether the instance stays.
+fn missing(status: Status, has_expired: bool) -> Result<Option<bool>, &'static str> {
     match status {
         Status::ProvisionFailed | Status::ResumeFailed if has_expired => {
             Err("the time of its plan is over, and it does not come back; delete it")
         }
-        Status::ProvisionFailed | Status::ResumeFailed => Ok((PROVISION, None)),
-        Status::DeprovisionFailed => Ok((DEPROVISION, Some(false))),
-        Status::SuspendFailed => Ok((DEPROVISION, Some(true))),
+        Status::ProvisionFailed | Status::ResumeFailed => Ok(None),
+        Status::DeprovisionFailed => Ok(Some(false)),
+        Status::SuspendFailed => Ok(Some(true)),
         Status::UpdateFailed => {
             Err("its last update failed and it works as before; the platform can send the update again")
         }
@@ -101,17 +101,17 @@ mod tests {
     #[test]
     fn what_failed_is_started_again_and_nothing_else() {
         for (status, expect, expired) in [
-            (Status::ProvisionFailed, "runtime.provision None", "time of its plan"),
-            (Status::ResumeFailed, "runtime.provision None", "time of its plan"),
-            (Status::DeprovisionFailed, "runtime.deprovision Some(false)", "runtime.deprovision Some(false)"),
-            (Status::SuspendFailed, "runtime.deprovision Some(true)", "runtime.deprovision Some(true)"),
+            (Status::ProvisionFailed, "None", "time of its plan"),
+            (Status::ResumeFailed, "None", "time of its plan"),
+            (Status::DeprovisionFailed, "Some(false)", "Some(false)"),
+            (Status::SuspendFailed, "Some(true)", "Some(true)"),
             (Status::UpdateFailed, "send the update again", "send the update again"),
             (Status::Ready, "nothing", "nothing"),
             (Status::Suspended, "nothing", "nothing"),
         ] {
             for (has_expired, expect) in [(false, expect), (true, expired)] {
                 let said = match missing(status, has_expired) {
-                    Ok((workflow, temporary)) => format!("{workflow} {temporary:?}"),
+                    Ok(temporary) => format!("{temporary:?}"),
                     Err(why) => why.to_owned(),
                 };
                 assert!(said.contains(expect), "{status:?} {has_expired}: {said}");

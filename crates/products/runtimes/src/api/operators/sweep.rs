@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use crate::model::{Binding, Instance, UNBIND};
+use crate::workflows::unbind::{Params, Unbind};
 use engine::due::{self, Backoff, Handled};
 use engine::store::{Expect, ResourceRow, StoreError};
-use engine::{Alongside, Command, Engine, Resource, SubmitError, Timestamp};
-use serde_json::json;
+use engine::{Alongside, Engine, Resource, Submission, SubmitError, Timestamp};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
@@ -88,25 +88,17 @@ async fn unbind(
         let is_saved = engine.write_resource(&row.name, &row.tenant, expect, Some(portrait)).await?;
         return Ok(if is_saved { Handled::Done } else { Handled::Left });
     };
-    let params = json!({
-        "instance_id": binding.instance_id,
-        "binding_id": binding.binding_id,
-        "runtime_id": runtime,
-        "account": instance.account,
-        "subaccount": instance.subaccount,
-    });
-    let command = Command {
-        workflow: UNBIND.to_owned(),
-        tenant: row.tenant,
-        resource: Some(row.name),
-        params,
-        by: BY.to_owned(),
-        idempotency_key: None,
-        queue: false,
+    let params = Params {
+        instance_id: binding.instance_id.clone(),
+        binding_id: binding.binding_id.clone(),
+        runtime_id: Some(runtime),
+        account: instance.account,
+        subaccount: instance.subaccount,
     };
     let subject = Some((Expect::Version(row.version), None));
     let along = Alongside { subject, ..Alongside::default() };
-    engine.accept(command, along).await.map(|_| Handled::Begun)
+    let order = Submission::<Unbind>::new(&row.tenant, BY, &params);
+    engine.submit(Submission { resource: Some(&row.name), along, ..order }).await.map(|_| Handled::Begun)
 }
 
 fn read<R: Resource>(row: &ResourceRow) -> Result<R, SubmitError> {

@@ -5,14 +5,15 @@
 //! cleans up.
 
 use crate::model::catalog::Purpose;
-use crate::model::{BIND, Binding, Instance, Status, seal_json};
+use crate::model::{Binding, Instance, Status, seal_json};
+use crate::workflows::bind::{Bind as BindWorkflow, Params};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use engine::store::Expect;
-use engine::{Alongside, OperationId, Phase};
-use serde_json::{Map, Value, json};
+use engine::{Alongside, OperationId, Phase, Submission};
+use serde_json::{Map, Value};
 use tracing::warn;
 
 use super::body::Body;
@@ -21,13 +22,13 @@ use super::error;
 use super::identity::WantedBinding;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken, portrait};
-use super::submit::{ATTEMPTS_MAX, Order, under_way};
+use super::submit::{ATTEMPTS_MAX, under_way};
 use super::wire::BindBody;
 use super::{Broker, Desk, checks, wire};
 use server::http::Failure;
 use server::principal::Principal;
 
-const SECONDS_DEFAULT: u64 = 600;
+const SECONDS_DEFAULT: u32 = 600;
 
 /// What a platform wants, read and checked.
 struct Asked<'a> {
@@ -147,24 +148,24 @@ async fn make(
     binding.platform.clone_from(&instance.platform);
     binding.runtime_id = Some(runtime.clone());
     let seconds = asked.parameters.get("expiration_seconds").and_then(Value::as_u64);
-    let order = Order {
-        workflow: BIND,
-        tenant,
-        resource: name,
-        params: json!({
-            "instance_id": place.instance, "binding_id": place.binding, "runtime_id": runtime,
-            "account": instance.account, "subaccount": instance.subaccount,
-            "expiration_seconds": seconds.unwrap_or(SECONDS_DEFAULT),
-        }),
-        by: &asked.caller.name,
-        along: Alongside {
-            subject: Some((Expect::Absent, Some(portrait(&binding)?))),
-            // A request that deletes the instance at the same moment, or binds to it, has to look again.
-            beside: Some((owner.row.name.clone(), owner.expect(), None)),
-            supersedes: None,
-        },
+    let params = Params {
+        instance_id: place.instance.clone(),
+        binding_id: place.binding.clone(),
+        runtime_id: runtime,
+        account: instance.account.clone(),
+        subaccount: instance.subaccount.clone(),
+        // The schema of the plan has checked it.
+        expiration_seconds: seconds.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(SECONDS_DEFAULT),
     };
-    Ok(broker.accept(order).await?.map(|id| Found::Making(id, true)))
+    let along = Alongside {
+        subject: Some((Expect::Absent, Some(portrait(&binding)?))),
+        // A request that deletes the instance at the same moment, or binds to it, has to look again.
+        beside: Some((owner.row.name.clone(), owner.expect(), None)),
+        supersedes: None,
+    };
+    let order = Submission::<BindWorkflow>::new(tenant, &asked.caller.name, &params);
+    let order = Submission { resource: Some(&name), along, ..order };
+    Ok(broker.submit(order).await?.map(|id| Found::Making(id, true)))
 }
 
 async fn at_once(

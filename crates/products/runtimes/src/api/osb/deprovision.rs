@@ -1,17 +1,17 @@
 //! `DELETE /v2/service_instances/{instance_id}`
 
-use crate::model::{DEPROVISION, Instance};
+use crate::model::Instance;
+use crate::workflows::deprovision::{Deprovision, Params};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::Alongside;
-use serde_json::json;
+use engine::{Alongside, Submission};
 
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
 use super::standing::{Known, portrait};
-use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
+use super::submit::{ATTEMPTS_MAX, done, under_way};
 use super::{Broker, Desk, wire};
 use server::http::Failure;
 use server::principal::Principal;
@@ -92,13 +92,10 @@ async fn remove(
     let Known { row, mut record, .. } = known;
     // A suspended instance that is deleted is suspended no longer: this is for good.
     let portrait = if std::mem::take(&mut record.suspended) { Some(portrait(&record)?) } else { None };
-    let order = Order {
-        workflow: DEPROVISION,
-        tenant: &row.tenant,
-        resource: row.name.clone(),
-        params: json!({"instance_id": record.instance_id, "temporary": false}),
-        by,
-        along: Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() },
-    };
-    Ok(broker.accept(order).await?.map(|id| in_progress(Some(id.to_string()))))
+    let params = Params { instance_id: record.instance_id, temporary: false, force: false };
+    let queue = supersedes.is_some();
+    let along = Alongside { subject: Some((expect, portrait)), supersedes, ..Alongside::default() };
+    let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
+    let order = Submission { resource: Some(&row.name), queue, along, ..order };
+    Ok(broker.submit(order).await?.map(|id| in_progress(Some(id.to_string()))))
 }

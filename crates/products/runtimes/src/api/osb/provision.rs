@@ -1,13 +1,14 @@
 //! `PUT /v2/service_instances/{instance_id}`
 
 use crate::model::catalog::{Plan, Purpose};
-use crate::model::{Instance, PROVISION, seal_json};
+use crate::model::{Instance, seal_json};
+use crate::workflows::provision::{Params, Provision};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use engine::Alongside;
 use engine::store::Expect;
-use serde_json::{Map, Value, json};
+use engine::{Alongside, Submission};
+use serde_json::{Map, Value};
 
 use super::body::{Body, context_text};
 use super::decide::{Call, Decision, decide};
@@ -16,7 +17,7 @@ use super::headers::Origin;
 use super::identity::Wanted;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken, portrait};
-use super::submit::{ATTEMPTS_MAX, Order, under_way};
+use super::submit::{ATTEMPTS_MAX, under_way};
 use super::wire::ProvisionBody;
 use super::{Broker, Desk, checks, place, wire};
 use server::http::Failure;
@@ -115,19 +116,13 @@ async fn attempt(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<O
 async fn make(broker: &Broker, asked: &Asked<'_>, new: &Instance) -> Result<Option<Response>, Failure> {
     broker.may_have(asked.plan, &asked.account, asked.place.region.as_deref())?;
     let beside = broker.quota(asked.plan, &asked.account).await?;
-    let order = Order {
-        workflow: PROVISION,
-        tenant: &asked.account,
-        resource: Instance::resource(&new.instance_id),
-        params: json!({"instance_id": new.instance_id}),
-        by: &asked.caller.name,
-        along: Alongside {
-            subject: Some((Expect::Absent, Some(portrait(new)?))),
-            beside,
-            ..Alongside::default()
-        },
-    };
-    let Some(id) = broker.accept(order).await? else { return Ok(None) };
+    let resource = Instance::resource(&new.instance_id);
+    let params = Params { instance_id: new.instance_id.clone() };
+    let subject = Some((Expect::Absent, Some(portrait(new)?)));
+    let along = Alongside { subject, beside, ..Alongside::default() };
+    let order = Submission::<Provision>::new(&asked.account, &asked.caller.name, &params);
+    let order = Submission { resource: Some(&resource), along, ..order };
+    let Some(id) = broker.submit(order).await? else { return Ok(None) };
     let metadata = broker.metadata(&asked.parameters);
     Ok(Some(under_way(wire::Accepted { operation: Some(id.to_string()), dashboard_url: None, metadata })))
 }

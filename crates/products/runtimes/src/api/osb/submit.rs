@@ -3,8 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use engine::{Alongside, Command, OperationId, SubmitError};
-use serde_json::Value;
+use engine::{OperationId, Submission, SubmitError, Workflow};
 use tracing::warn;
 
 use super::error;
@@ -16,30 +15,13 @@ use server::http::Failure;
 /// others may ask for the same thing at once.
 pub(crate) const ATTEMPTS_MAX: usize = 100;
 
-/// An operation to be accepted.
-pub(crate) struct Order<'a> {
-    pub(crate) workflow: &'static str,
-    pub(crate) tenant: &'a str,
-    pub(crate) resource: String,
-    pub(crate) params: Value,
-    pub(crate) by: &'a str,
-    pub(crate) along: Alongside,
-}
-
 impl Broker {
-    /// `None` when somebody else has changed the record: look again.
-    pub(crate) async fn accept(&self, order: Order<'_>) -> Result<Option<OperationId>, Failure> {
-        let queue = order.along.supersedes.is_some();
-        let command = Command {
-            workflow: order.workflow.to_owned(),
-            tenant: order.tenant.to_owned(),
-            resource: Some(order.resource),
-            params: order.params,
-            by: order.by.to_owned(),
-            idempotency_key: None,
-            queue,
-        };
-        match self.app.engine.accept(command, order.along).await {
+    /// `None` when another request has changed the record: look again.
+    pub(crate) async fn submit<W: Workflow>(
+        &self,
+        order: Submission<'_, W>,
+    ) -> Result<Option<OperationId>, Failure> {
+        match self.app.engine.submit(order).await {
             Ok(accepted) => Ok(Some(accepted.id)),
             Err(error) => refused(error).map_or(Ok(None), Err),
         }

@@ -1,17 +1,17 @@
 //! `DELETE /v2/service_instances/{instance_id}/service_bindings/{binding_id}`
 
-use crate::model::{Binding, Status, UNBIND};
+use crate::model::{Binding, Status};
+use crate::workflows::unbind::{Params, Unbind};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::{Alongside, OperationId};
-use serde_json::json;
+use engine::{Alongside, OperationId, Submission};
 
 use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken};
-use super::submit::{ATTEMPTS_MAX, Order, done, under_way};
+use super::submit::{ATTEMPTS_MAX, done, under_way};
 use super::{Broker, Desk, wire};
 use server::http::Failure;
 use server::principal::Principal;
@@ -86,19 +86,17 @@ async fn take_back(
     let owner = broker.instance(caller, &record.instance_id).await?.map(|owner| owner.record);
     let (account, subaccount) =
         owner.as_ref().map(|owner| (owner.account.as_str(), owner.subaccount.as_str())).unwrap_or_default();
-    let order = Order {
-        workflow: UNBIND,
-        tenant: &row.tenant,
-        resource: row.name.clone(),
-        params: json!({
-            "instance_id": record.instance_id, "binding_id": record.binding_id,
-            "runtime_id": owner.as_ref().and_then(|owner| owner.runtime_id.as_deref()),
-            "account": account, "subaccount": subaccount,
-        }),
-        by: &caller.name,
-        along: Alongside { subject: Some((known.expect(), None)), supersedes, ..Alongside::default() },
+    let params = Params {
+        instance_id: record.instance_id.clone(),
+        binding_id: record.binding_id.clone(),
+        runtime_id: owner.as_ref().and_then(|owner| owner.runtime_id.clone()),
+        account: account.to_owned(),
+        subaccount: subaccount.to_owned(),
     };
-    broker.accept(order).await
+    let queue = supersedes.is_some();
+    let along = Alongside { subject: Some((known.expect(), None)), supersedes, ..Alongside::default() };
+    let order = Submission::<Unbind>::new(&row.tenant, &caller.name, &params);
+    broker.submit(Submission { resource: Some(&row.name), queue, along, ..order }).await
 }
 
 async fn at_once(

@@ -1,14 +1,17 @@
 //! `PATCH /v2/service_instances/{instance_id}`
 
 use crate::model::catalog::Purpose;
-use crate::model::{DEPROVISION, Instance, PROVISION, Status, UPDATE, seal_json};
-use crate::workflows::update::Params;
+use crate::model::{Instance, Status, seal_json};
+use crate::workflows::deprovision::{self, Deprovision};
+use crate::workflows::provision::{self, Provision};
+use crate::workflows::update::{Params, Update as UpdateWorkflow};
 use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use engine::Alongside;
 use engine::secret::Sealed;
-use serde_json::{Map, Value, json};
+use engine::store::{Expect, Portrait, ResourceRow};
+use engine::{Alongside, Submission, Workflow};
+use serde_json::{Map, Value};
 
 use super::body::{Body, context_text};
 use super::change::{Asked, Change, Present, Update, work_out};
@@ -16,7 +19,7 @@ use super::decide::{Call, Decision, decide};
 use super::error;
 use super::place::{Hints, Place};
 use super::standing::{Known, broken, open, portrait};
-use super::submit::{ATTEMPTS_MAX, Order, done, refused, under_way};
+use super::submit::{ATTEMPTS_MAX, done, refused, under_way};
 use super::wire::UpdateBody;
 use super::{Broker, Desk, checks, wire};
 use server::http::Failure;
@@ -122,8 +125,9 @@ async fn begin(
     let (compat, expect) = (broker.settings().compat_keb, known.expect());
     let sealer = broker.sealer(&known);
     let Known { row, mut record, .. } = known;
-    let id = json!(record.instance_id);
-    let (workflow, params, portrait) = match change {
+    let instance_id = record.instance_id.clone();
+    let by = &wish.caller.name;
+    let (is_change, submitted) = match change {
         Change::Nothing => return Ok(Some(done())),
         Change::Context(context) => {
             take_over(&mut record, &context)?;
@@ -134,12 +138,25 @@ async fn begin(
             return Ok(written.then(done));
         }
         Change::Update(_) if !wish.can_wait => return Err(error::async_required()),
-        Change::Update(update) => (UPDATE, params_of(&record, update), None),
+        Change::Update(update) => {
+            let seal = |map: Option<Map<String, Value>>| map.map(|map| seal_json(&map, &sealer));
+            let params = Params {
+                instance_id,
+                plan_id: update.plan,
+                parameters: seal(update.parameters),
+                context: seal(update.context),
+                maintenance_version: update.maintenance,
+            };
+            let order = Submission::<UpdateWorkflow>::new(&row.tenant, by, &params);
+            (true, broker.submit(on(&row, expect, None, order)).await?)
+        }
         Change::Suspend(context) => {
             take_over(&mut record, &context)?;
             record.context = seal_json(&context, &sealer);
             record.suspended = true;
-            (DEPROVISION, json!({"instance_id": id, "temporary": true}), Some(portrait(&record)?))
+            let params = deprovision::Params { instance_id, temporary: true, force: false };
+            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
+            (false, broker.submit(on(&row, expect, Some(portrait(&record)?), order)).await?)
         }
         Change::Resume(context) => {
             take_over(&mut record, &context)?;
@@ -147,19 +164,12 @@ async fn begin(
             record.suspended = false;
             let former = record.runtime_id.take().filter(|id| !record.former_runtimes.contains(id));
             record.former_runtimes.extend(former);
-            (PROVISION, json!({"instance_id": id}), Some(portrait(&record)?))
+            let params = provision::Params { instance_id };
+            let order = Submission::<Provision>::new(&row.tenant, by, &params);
+            (false, broker.submit(on(&row, expect, Some(portrait(&record)?), order)).await?)
         }
     };
-    let is_change = workflow == UPDATE;
-    let order = Order {
-        workflow,
-        tenant: &row.tenant,
-        resource: row.name.clone(),
-        params,
-        by: &wish.caller.name,
-        along: Alongside { subject: Some((expect, portrait)), ..Alongside::default() },
-    };
-    let Some(operation) = broker.accept(order).await? else { return Ok(None) };
+    let Some(operation) = submitted else { return Ok(None) };
     if compat && !is_change {
         return Ok(Some(done()));
     }
@@ -167,12 +177,15 @@ async fn begin(
     Ok(Some(under_way(wire::Accepted { operation, dashboard_url, metadata: None })))
 }
 
-fn params_of(record: &Instance, update: Update) -> Value {
-    let Update { plan, parameters, context, maintenance } = update;
-    json!({
-        "instance_id": record.instance_id, "plan_id": plan, "parameters": parameters, "context": context,
-        "maintenance_version": maintenance,
-    })
+/// On the instance as it was seen.
+fn on<'a, W: Workflow>(
+    row: &'a ResourceRow,
+    expect: Expect,
+    portrait: Option<Portrait>,
+    order: Submission<'a, W>,
+) -> Submission<'a, W> {
+    let along = Alongside { subject: Some((expect, portrait)), ..Alongside::default() };
+    Submission { resource: Some(&row.name), along, ..order }
 }
 
 /// An instance can move to another account.
