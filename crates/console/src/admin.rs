@@ -10,10 +10,10 @@ mod tokens;
 
 use std::fmt;
 
+use api::types::{Proof, Role};
 use axum::Router;
 use axum::routing::{get, post};
 use engine::Capability;
-use api::types::{Proof, Role};
 
 use crate::desk::Desk;
 use crate::parts::Icon;

@@ -1,5 +1,6 @@
 //! `GET /console/me`: who you are here, your sessions, and your password.
 
+use api::types::{ChangePassword, Password, Session};
 use askama::Template;
 use axum::Router;
 use axum::extract::State;
@@ -10,7 +11,6 @@ use axum::routing::{get, post};
 use engine::ProofKind;
 use engine::secret::SecretString;
 use engine::store::StoreError;
-use api::types::{ChangePassword, Password, Session};
 use server::ToWire;
 
 use crate::cookie;

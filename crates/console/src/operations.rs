@@ -14,9 +14,9 @@ mod timeline;
 mod waterfall;
 mod why;
 
+use api::types::Verb;
 use axum::Router;
 use axum::routing::{get, post};
-use api::types::Verb;
 
 use crate::desk::Desk;
 use crate::list::live;

@@ -1,11 +1,11 @@
 //! What products add to the console: lines of the menu, pages, and what the pages of the platform show of them.
 
 use api::client::ErrorFormat;
+use api::types::OperationDetail;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::MethodRouter;
 use futures_util::future::BoxFuture;
-use api::types::OperationDetail;
 
 use crate::desk::Desk;
 use crate::parts::Resource;

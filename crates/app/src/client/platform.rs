@@ -1,13 +1,13 @@
 //! The API of the platform: operations, tokens and users.
 
 use api::client::{Client, Events};
-use reqwest::Method;
-use serde_json::Value;
 use api::types::{
     ChangeUser, Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, MadeUser, NewToken,
     NewUser, Operation, OperationDetail, OperationPage, Signalled, SignedOut, Submit, TokenList, User,
     UserList, Verb,
 };
+use reqwest::Method;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{Address, Answered, PLATFORM};

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::Result;
+use api::types::Moment;
 use clap::Args;
 use serde::Serialize;
-use api::types::Moment;
 
 use super::serve::ServeArgs;
 use crate::background::{Control, Started, Status, Stopped};

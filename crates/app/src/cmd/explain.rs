@@ -1,9 +1,9 @@
 //! `explain`: why an operation is not finished, and what to do about it.
 
 use anyhow::Result;
+use api::types::Explanation;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
-use api::types::Explanation;
 use uuid::Uuid;
 
 use super::operations::{ago, phase_cell};

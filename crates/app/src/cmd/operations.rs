@@ -16,8 +16,8 @@ pub(super) use rows::{ago, phase_cell};
 pub use watch::follow;
 
 use anyhow::Result;
-use clap::{Args, Subcommand};
 use api::types::Verb;
+use clap::{Args, Subcommand};
 
 use crate::cli::Global;
 use crate::client::PlatformClient;

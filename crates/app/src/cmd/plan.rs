@@ -4,8 +4,8 @@
 mod dry_run;
 
 use anyhow::{Result, bail};
-use clap::Args;
 use api::types::{Workflow, WorkflowList, WorkflowStep};
+use clap::Args;
 use server::ToWire;
 
 use crate::cli::Global;

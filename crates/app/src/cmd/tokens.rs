@@ -1,9 +1,9 @@
 //! `tokens`: who may talk to the server.
 
 use anyhow::Result;
+use api::types::{NewToken, Role, TokenList};
 use clap::{Args, Subcommand};
 use engine::{Clock, WallClock};
-use api::types::{NewToken, Role, TokenList};
 
 use super::operations::ago;
 use crate::cli::Global;
@@ -82,12 +82,8 @@ pub async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
         TokensCommand::List => output::print(global.output, &client.tokens().await?)?,
         TokensCommand::Create { role, name, platform, expires } => {
             let expires_in_seconds = expires.map(|period| period.get().as_secs());
-            let token = NewToken {
-                name: name.clone(),
-                role: *role,
-                platform: platform.clone(),
-                expires_in_seconds,
-            };
+            let token =
+                NewToken { name: name.clone(), role: *role, platform: platform.clone(), expires_in_seconds };
             let issued = client.create_token(&token).await?;
             match global.output {
                 Format::Json | Format::Yaml => output::print_value(global.output, &issued)?,

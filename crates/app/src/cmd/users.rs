@@ -3,9 +3,9 @@
 mod password;
 
 use anyhow::Result;
+use api::types::{ChangeUser, NewUser, Role, User, UserList};
 use clap::{Args, Subcommand};
 use engine::{Clock, WallClock};
-use api::types::{ChangeUser, NewUser, Role, User, UserList};
 
 use super::operations::ago;
 use crate::cli::Global;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
+use api::types as wire;
 use async_trait::async_trait;
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Timestamp, WallClock};
 use reqwest::redirect;
-use api::types as wire;
 use server::{KeyKeeper, System, ToWire, Upkeep};
 
 use super::{House, Keys};

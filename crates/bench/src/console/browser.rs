@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
+use api::types::{Moment, OperationDetail};
 use engine::{Clock, Timestamp, WallClock};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, SET_COOKIE};
 use reqwest::{Client, Response, redirect};
-use api::types::{Moment, OperationDetail};
 
 use crate::load::as_float;
 

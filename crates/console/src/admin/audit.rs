@@ -1,10 +1,10 @@
 //! `GET /console/admin/audit`
 
+use api::types::{AuditEntry, AuditLog};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use serde::Deserialize;
-use api::types::{AuditEntry, AuditLog};
 use uuid::Uuid;
 
 use super::Tab;

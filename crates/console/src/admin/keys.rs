@@ -1,9 +1,9 @@
 //! `GET /console/admin/keys`
 
+use api::types::KeyList;
 use askama::Template;
 use axum::http::Method;
 use axum::response::Response;
-use api::types::KeyList;
 
 use super::Tab;
 use crate::confirm;

@@ -1,9 +1,9 @@
 //! `GET /console/admin`: whether the systems outside answer.
 
+use api::types::{System, SystemList, SystemState};
 use askama::Template;
 use axum::response::Response;
 use engine::Capability;
-use api::types::{System, SystemList, SystemState};
 
 use super::Tab;
 use crate::api::Api;

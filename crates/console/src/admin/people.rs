@@ -1,10 +1,10 @@
 //! `GET /console/admin/people`
 
+use api::types::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::secret::SecretString;
-use api::types::{ChangeUser, MadeUser, NewUser, Password, SignedOut, User, UserList};
 
 use super::{Tab, said};
 use crate::confirm;

@@ -1,8 +1,8 @@
 //! `GET /console/admin/sessions`
 
+use api::types::{Session, SessionList};
 use askama::Template;
 use axum::response::Response;
-use api::types::{Session, SessionList};
 
 use super::Tab;
 use crate::csrf::CsrfToken;

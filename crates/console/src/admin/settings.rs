@@ -1,11 +1,11 @@
 //! `GET /console/admin/settings`
 
+use api::types::{Setting, SettingList};
 use askama::Template;
 use axum::extract::Query;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::Value;
-use api::types::{Setting, SettingList};
 
 use super::Tab;
 use crate::parts::Prose;

@@ -1,10 +1,10 @@
 //! `GET /console/admin/tokens`
 
+use api::types::{IssuedToken, Moment, NewToken, Token, TokenList};
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Timestamp;
-use api::types::{IssuedToken, Moment, NewToken, Token, TokenList};
 use server::ToWire;
 
 use super::{Tab, said};
@@ -99,7 +99,8 @@ pub(super) async fn create(visitor: Visitor, fields: Fields) -> Response {
 }
 
 async fn ask_for(visitor: &Visitor, fields: &Fields) -> Result<IssuedToken, Trouble> {
-    let unknown = |_| Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
+    let unknown =
+        |_| Trouble::new(StatusCode::UNPROCESSABLE_ENTITY, "Not possible", "There is no such role.");
     let new = NewToken {
         name: fields.text("name").to_owned(),
         role: fields.text("role").parse().map_err(unknown)?,

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use api::types::{JournalEntry, JournalPage, Operation, OperationPage};
 use askama::Template;
 use axum::http::StatusCode;
 use engine::OperationId;
 use engine::store::{STATS_COUNT_MAX, Stats};
 use futures_util::future::join_all;
-use api::types::{JournalEntry, JournalPage, Operation, OperationPage};
 use tokio::try_join;
 
 use super::chart::Chart;

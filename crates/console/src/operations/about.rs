@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use askama::Template;
 use api::types::{Moment, Operation, OperationDetail};
+use askama::Template;
 
 use crate::desk::Desk;
 use crate::parts::{When, span};

@@ -1,11 +1,11 @@
 //! Asks an operation for something: `GET` and `POST /console/operations/{id}/ask/{verb}`
 
+use api::types::Control;
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Capability;
-use api::types::Control;
 use uuid::Uuid;
 
 use super::look::{Look, id_of};

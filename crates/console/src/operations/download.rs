@@ -1,11 +1,11 @@
 //! `GET /console/operations/{id}/json`: everything about an operation, as the API tells it.
 
+use api::types::{Explanation, JournalEntry, OperationDetail};
 use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use api::types::{Explanation, JournalEntry, OperationDetail};
 
 use super::look::{Look, Story, id_of};
 use crate::trouble::Trouble;

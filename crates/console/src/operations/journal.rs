@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use api::types::JournalEntry;
 use askama::Template;
 use serde::Deserialize;
-use api::types::JournalEntry;
 use uuid::Uuid;
 
 use super::look::Story;

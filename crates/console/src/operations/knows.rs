@@ -1,9 +1,9 @@
 //! What an operation was asked, what its steps share and remember, and the overrides that were sent. Secrets are
 //! masked by the API.
 
+use api::types::OperationDetail;
 use askama::Template;
 use serde_json::Value;
-use api::types::OperationDetail;
 
 use super::journal::pretty;
 

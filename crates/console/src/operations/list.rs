@@ -1,10 +1,10 @@
 //! `GET /console/operations`
 
+use api::types::{Operation, OperationPage};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use api::types::{Operation, OperationPage};
 
 use super::filters::{AT, Filters, PHASES, Quick};
 use crate::api::Api;

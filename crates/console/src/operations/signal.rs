@@ -1,10 +1,10 @@
 //! `POST /console/operations/{id}/signal`: tells a step what it waits for.
 
+use api::types::Signalled;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
-use api::types::Signalled;
 
 use super::look::{Look, id_of};
 use crate::fields::Fields;

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
+use api::types::JournalEntry;
 use engine::{Because, Body, Changes, Timestamp, Verb};
 use serde_json::Value;
-use api::types::JournalEntry;
 
 /// More parts of one step than this are not kept; they would lie on top of each other.
 const SEGMENTS_MAX: usize = 2000;

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use api::types::{OperationDetail, Step, StepState};
 use askama::Template;
 use engine::Timestamp;
-use api::types::{OperationDetail, Step, StepState};
 
 use super::timeline::{Kind, Segment, Timeline, Track};
 use crate::parts::{Chip, span};

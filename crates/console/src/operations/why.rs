@@ -1,8 +1,8 @@
 //! Why an operation is where it is, and what can be done about it here.
 
+use api::types::{Asked, Explanation, OperationDetail, Phase};
 use askama::Template;
 use engine::{Capability, Verb};
-use api::types::{Asked, Explanation, OperationDetail, Phase};
 
 use super::look::Look;
 use crate::csrf::CsrfToken;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use askama::filters::HtmlSafe;
 use api::types::{Phase, StepState};
+use askama::filters::HtmlSafe;
 
 use super::Icon;
 

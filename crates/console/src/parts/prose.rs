@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use askama::filters::{Html, HtmlSafe, escape};
 use api::types::Moment;
+use askama::filters::{Html, HtmlSafe, escape};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use askama::filters::HtmlSafe;
 use api::types::Moment;
+use askama::filters::HtmlSafe;
 use server::ToWire;
 use time::macros::format_description;
 

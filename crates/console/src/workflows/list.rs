@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use api::types::{Workflow, WorkflowList};
 use askama::Template;
 use axum::response::Response;
-use api::types::{Workflow, WorkflowList};
 
 use crate::shell::Shell;
 use crate::visitor::Visitor;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use api::types::{StepCalls, Workflow, WorkflowStep};
 use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use engine::Capability;
-use api::types::{StepCalls, Workflow, WorkflowStep};
 use tokio::try_join;
 
 use super::calls;

@@ -1,10 +1,10 @@
 //! `POST /console/workflows/{name}/start`: an operation by hand.
 
+use api::types::{Operation, Submit};
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::Value;
-use api::types::{Operation, Submit};
 
 use super::show::{Form, again};
 use crate::fields::Fields;

@@ -5,8 +5,8 @@ mod launch;
 use std::time::Duration;
 
 use crate::api::distributions::DistributionList;
-use crate::api::inventory::wire::{InventoryInstance, Termination};
 use crate::api::inventory::list::InventoryItem;
+use crate::api::inventory::wire::{InventoryInstance, Termination};
 use crate::api::types::{self, NewLaunch, NewParameters};
 use crate::api::{BASE, images, wire};
 use api::client::{Api, Client, ErrorFormat, Kept};

@@ -11,11 +11,11 @@ mod try_it;
 
 use crate::api::wire::{Progress, ServerlessRuntime, State};
 use api::client::ErrorFormat;
+use api::types::OperationDetail;
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue};
 use axum::routing::{get, post};
 use engine::Capability;
-use api::types::OperationDetail;
 use uuid::Uuid;
 
 use console::list::now;

@@ -72,7 +72,10 @@ impl Play<'_> {
         self.turn("aws/faults/fail", &limit).await?;
         let id = self.launch(ICARUS, &json!({"id": PUBLIC_IMAGE}), KEY_OF_ICARUS, Ending::Undone).await?;
         let launch = self.shown(&id).await?;
-        let hint = launch.error.and_then(|error| error.hint).context("a launch that failed does not say what to do")?;
+        let hint = launch
+            .error
+            .and_then(|error| error.hint)
+            .context("a launch that failed does not say what to do")?;
         aside(&format!("the launch says: {hint}"));
         let after = Ledger::read(self.sandbox).await?.counts;
         ensure!(

@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use api::types::AuditLog;
 use engine::{Capability, Role};
 use serde_json::json;
 use server::rights::Needs;
-use api::types::AuditLog;
 
 use crate::world::{World, settings, world, world_with};
 

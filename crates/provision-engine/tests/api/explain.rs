@@ -1,7 +1,7 @@
 //! Why an operation is not finished.
 
-use serde_json::json;
 use api::types::Explanation;
+use serde_json::json;
 
 use crate::world::{World, settings, sleeping_world_with, world};
 

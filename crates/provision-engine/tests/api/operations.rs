@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
 use api::types::{JournalPage, OperationDetail, OperationPage, StepState};
+use serde_json::{Value, json};
 
 use crate::world::world;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use api::types::AuditLog;
 use engine::secret::SecretString;
 use engine::{Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow};
 use serde_json::{Value, json};
-use api::types::AuditLog;
 use server::{ServerSettings, SignInError, SignInLimits};
 
 use crate::world::{Answer, World, settings, world, world_with};

@@ -37,7 +37,7 @@ async fn an_instance_expires_once_and_for_good() {
     place.make(&place.trial("a"), PROVISION, Then::Succeed).await;
     place.all_will(Then::Hold);
     let first = operation(&expire(&place, "a").await);
-    assert_eq!(params(&place, &first).await, json!({"instance_id": "a", "temporary": true}));
+    assert_eq!(params(&place, &first).await, json!({"instance_id": "a", "temporary": true, "force": false}));
     let record = place.record("a").await;
     assert!(record.suspended && record.expired_at.is_some());
     assert_eq!(operation(&expire(&place, "a").await), first, "asked again while it goes on");

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use api::types::{Key, KeyList, Setting};
 use async_trait::async_trait;
 use serde_json::json;
-use api::types::{Key, KeyList, Setting};
 use server::{KeyKeeper, Meter, Server, System, Upkeep};
 
 use crate::world::{World, endpoints, settings, world};

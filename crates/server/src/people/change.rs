@@ -4,8 +4,8 @@ use api::Code;
 use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use engine::secret::SecretString;
 use engine::UserChange;
+use engine::secret::SecretString;
 
 use super::{check_role, done, find, hash, password};
 use crate::app_state::Shared;

@@ -1,8 +1,8 @@
 //! `operations cancel`, `pause`, `resume` and `retry`.
 
 use anyhow::{Error, Result};
-use clap::Args;
 use api::types::{Control, Operation, OperationPage, Verb};
+use clap::Args;
 use uuid::Uuid;
 
 use super::wait::{Goal, WaitArgs, wait_or_fail};

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use api::client::{CallError, Waited};
+use api::types::{Phase, Submit};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::Serialize;
-use api::types::{Phase, Submit};
 use uuid::Uuid;
 
 use super::rows::phase_cell;

@@ -1,8 +1,8 @@
 //! `operations journal`: everything that happened to an operation.
 
 use anyhow::Result;
-use clap::Args;
 use api::types::{JournalEntry, JournalPage, JournalQuery};
+use clap::Args;
 use uuid::Uuid;
 
 use crate::cli::Global;

@@ -1,9 +1,9 @@
 //! `operations list`: which operations there are, newest first.
 
 use anyhow::Result;
+use api::types::{ListQuery, OperationPage};
 use clap::Args;
 use engine::{Clock, Phase, WallClock};
-use api::types::{ListQuery, OperationPage};
 use server::ToWire;
 
 use crate::cli::Global;

@@ -1,7 +1,7 @@
 //! Operations as lines of a table.
 
-use engine::{Clock, Timestamp, WallClock};
 use api::types::{Moment, Operation, OperationPage, Phase};
+use engine::{Clock, Timestamp, WallClock};
 
 use crate::output::{Answer, Cell, Mood, Table, age};
 

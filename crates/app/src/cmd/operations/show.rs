@@ -1,10 +1,10 @@
 //! `operations show`: everything about one operation except its journal.
 
 use anyhow::Result;
+use api::types::{OperationDetail, StepState};
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::Value;
-use api::types::{OperationDetail, StepState};
 use uuid::Uuid;
 
 use super::rows::{ago, phase_cell, timestamp};

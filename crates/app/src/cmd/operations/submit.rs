@@ -2,8 +2,8 @@
 
 use anyhow::{Result, bail};
 use api::client::CallError;
-use clap::Args;
 use api::types::{Operation, Phase, Submit};
+use clap::Args;
 use uuid::Uuid;
 
 use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail};

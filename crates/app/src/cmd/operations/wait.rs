@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use api::client::{CallError, Look, News, Pace, Waited};
-use clap::Args;
 use api::types::{Operation, Phase, Verb};
+use clap::Args;
 use uuid::Uuid;
 
 use crate::client::PlatformClient;

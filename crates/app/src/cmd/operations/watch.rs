@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use clap::Args;
 use api::types::{End, JournalEntry, Phase};
+use clap::Args;
 use uuid::Uuid;
 
 use super::journal::time_of_day;

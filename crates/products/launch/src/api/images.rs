@@ -8,9 +8,9 @@ use engine::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::types::Progress;
 use super::paging::Paging;
 use super::principal::TenantPrincipal;
+use super::types::Progress;
 use super::{Desk, wire};
 use server::http::Failure;
 

@@ -110,7 +110,8 @@ pub(crate) mod tests {
         let shown = launch(&json!({}));
         assert_eq!((shown.parameter("amount").as_deref(), shown.parameter("name")), (Some("2"), None));
         assert_eq!(shown.image().as_deref(), Some("ami-1"));
-        let built = launch(&json!({"image": {"kind": "build", "architecture": "arm64", "image_type": "aws"}}));
+        let built =
+            launch(&json!({"image": {"kind": "build", "architecture": "arm64", "image_type": "aws"}}));
         assert_eq!(built.image().as_deref(), Some("arm64"));
     }
 

@@ -36,8 +36,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_filled_in_and_what_cannot_be_is_nobodys_amount() {
-        let form =
-            NewParameters { source_id: " 7 ".into(), name: Some(String::new()), ..Default::default() };
+        let form = NewParameters { source_id: " 7 ".into(), name: Some(String::new()), ..Default::default() };
         let filled = form.asked(ProviderKind::Aws, None).plain;
         assert_eq!((filled.source_id.as_str(), filled.region.as_str()), ("7", "us-east-1"));
         assert_eq!((filled.amount, filled.name), (1, None));

@@ -11,7 +11,6 @@ use http::StatusCode;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::api::types::NewParameters;
 use super::numbers;
 use super::params::{ImageChoice, Parameters, Params, Requester};
 use super::preflight::ImageFacts;
@@ -20,6 +19,7 @@ use super::rejection::Rejection;
 use super::resolve::{Desk, Findings};
 use super::settings::Launches;
 use super::state::State;
+use crate::api::types::NewParameters;
 
 /// When nobody can need them any longer: no operation takes longer than 30 days.
 const KEPT_FOR: Duration = Duration::from_hours(24 * 31);

@@ -5,7 +5,7 @@ use engine::Timestamp;
 use engine::prelude::*;
 use uuid::Uuid;
 
-use super::params::{ImageChoice, Params, LaunchParameters, Requester};
+use super::params::{ImageChoice, LaunchParameters, Params, Requester};
 use super::profile::{Profile, Surface};
 use super::state::{State, Tracked};
 use super::status::Stage;

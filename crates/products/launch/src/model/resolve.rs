@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::admit;
 use super::builder_identity::BuilderIdentity;
 use super::catalogue;
-use crate::api::types::NewParameters;
 use super::params::{AskedParameters, Requester};
 use super::preflight::build::BuildFacts;
 use super::preflight::{ImageFacts, Offer, Preflight};
@@ -20,6 +19,7 @@ use super::pubkeys;
 use super::rejection::{Flaw, Rejection, quoted};
 use super::settings::Launches;
 use super::user_data;
+use crate::api::types::NewParameters;
 
 /// Who asks, and where to look.
 #[derive(Clone, Copy)]

@@ -2,9 +2,9 @@
 
 use crate::api::osb::wire::Instance;
 use crate::api::types::{Runtime, RuntimeEvent, RuntimeEvents};
+use api::types::{Operation, OperationDetail, OperationPage};
 use engine::Capability;
 use serde_json::{Map, Value};
-use api::types::{Operation, OperationDetail, OperationPage};
 use tokio::{join, try_join};
 
 use super::state::newest;
@@ -82,8 +82,8 @@ pub(super) fn progress(detail: &OperationDetail) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use crate::api::types::RuntimeState;
-    use serde_json::json;
     use api::types::Phase;
+    use serde_json::json;
 
     use super::*;
 

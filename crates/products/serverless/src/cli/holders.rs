@@ -3,10 +3,10 @@
 use crate::model::orphans::{Maker, Orphan};
 use anyhow::{Context, Result};
 use api::client::CallError;
+use api::types::ListQuery;
 use engine::secret::SharedRing;
 use engine::store::{Query, StoreError};
 use engine::{Engine, OperationId, Phase};
-use api::types::ListQuery;
 use tracing::warn;
 use uuid::Uuid;
 

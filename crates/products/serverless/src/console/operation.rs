@@ -1,11 +1,11 @@
 //! `GET /console/serverless/operations/{id}`: what becomes of something that was asked for.
 
 use crate::api::wire::Progress;
+use api::types::OperationDetail;
 use askama::Template;
 use axum::extract::Path;
 use axum::response::Response;
 use engine::OperationId;
-use api::types::OperationDetail;
 use uuid::Uuid;
 
 use console::live::{About, OpenPage, Picture, stream};

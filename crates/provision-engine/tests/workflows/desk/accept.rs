@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use ::launch::api::types::NewParameters;
 use ::launch::model::accept;
 use ::launch::model::builder_identity::ServiceIdentities;
 use ::launch::model::cloud::ProviderKind;
-use ::launch::api::types::NewParameters;
 use ::launch::model::form::LaunchForm;
 use ::launch::model::identity::{CallerIdentity, ServiceIdentity};
 use ::launch::model::intake::Intake;
@@ -68,7 +68,7 @@ async fn every_rejection_names_its_field() {
         (|_, p| p.subnet = Some("vpc-1".into()), "subnet"),
         (|_, p| p.security_groups = vec!["default".into()], "security_groups"),
         (|_, p| p.security_groups = vec!["sg-1".into(); 6], "security_groups"),
-        (|_, p| p.user_data = Some("x".repeat(16 * 1024 + 1).into()), "user_data"),
+        (|_, p| p.user_data = Some("x".repeat(16 * 1024 + 1)), "user_data"),
         (|f, _| f.image = AskedImage::Cloud { id: "my image".into() }, "image_id"),
         (|f, _| f.image = AskedImage::None, "image_id"),
         (|f, _| f.image = AskedImage::Build { request: json!([]) }, "build"),

@@ -12,12 +12,7 @@ use uuid::Uuid;
 
 use super::office::{Office, anna, bert, build_and_wait, code, fields, parameters};
 
-async fn give(
-    office: &Office,
-    who: &Requester,
-    launch: Uuid,
-    form: &NewParameters,
-) -> Result<(), Rejection> {
+async fn give(office: &Office, who: &Requester, launch: Uuid, form: &NewParameters) -> Result<(), Rejection> {
     give::parameters(&office.launches, &office.engine, who, launch, form).await
 }
 
@@ -55,7 +50,7 @@ async fn parameters_that_do_not_fit_are_refused_and_the_launch_waits_on() {
         (NewParameters { instance_type: Some("t4g.small".into()), ..good.clone() }, "instance_type"),
         (NewParameters { region: Some("eu-west-1".into()), ..good.clone() }, "region"),
         (NewParameters { amount: Some(0), ..good.clone() }, "amount"),
-        (NewParameters { user_data: Some("x".repeat(20_000).into()), ..good.clone() }, "user_data"),
+        (NewParameters { user_data: Some("x".repeat(20_000)), ..good.clone() }, "user_data"),
     ] {
         let rejection = give(&office, &anna(), launch, &form).await.unwrap_err();
         assert_eq!((rejection.status.as_u16(), fields(&rejection)), (422, vec![field]), "{rejection:?}");

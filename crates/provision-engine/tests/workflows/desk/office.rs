@@ -4,10 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::launch::api::types::NewParameters;
 use ::launch::model::accept::{self, AcceptedLaunch};
 use ::launch::model::accounts::{AccountBook, DefaultSource};
 use ::launch::model::cloud::ProviderKind;
-use ::launch::api::types::NewParameters;
 use ::launch::model::form::LaunchForm;
 use ::launch::model::intake::Intake;
 use ::launch::model::params::{AskedImage, Requester};

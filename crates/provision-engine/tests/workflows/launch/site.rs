@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::launch::model::admit;
 use ::launch::model::cloud::ProviderKind;
 use ::launch::model::params::{
-    Asked, AskedImage, AskedParameters, KeyChoice, Parameters, LaunchParameters, Requester,
+    Asked, AskedImage, AskedParameters, KeyChoice, LaunchParameters, Parameters, Requester,
 };
 use ::launch::model::profile::{Profile, ProfileName};
 use ::launch::model::record::LaunchRecord;

@@ -51,7 +51,7 @@ pub(crate) fn plan() -> WorkflowInfo {
             step(2, "b", "Writing b", false),
             step(3, "c", "Writing c", true),
         ],
-        schema: Default::default(),
+        schema: std::sync::Arc::default(),
     }
 }
 

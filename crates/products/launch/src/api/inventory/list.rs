@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::launches::find::provider;
-use super::super::types::{Instance, InstanceDetail};
 use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
+use super::super::types::{Instance, InstanceDetail};
 use super::super::{BASE, Desk};
 use crate::api::error;
 use crate::csv;
@@ -121,7 +121,16 @@ pub(in crate::api) async fn list_inventory(
 }
 
 const COLUMNS: [&str; 10] = [
-    "launch", "reservation", "instance", "state", "provider", "region", "type", "name", "public_ipv4", "public_dns",
+    "launch",
+    "reservation",
+    "instance",
+    "state",
+    "provider",
+    "region",
+    "type",
+    "name",
+    "public_ipv4",
+    "public_dns",
 ];
 
 fn table(items: &[InventoryItem]) -> String {

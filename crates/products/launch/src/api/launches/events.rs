@@ -16,8 +16,8 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
 use super::find::{Found, find};
-use crate::api::types;
 use crate::api::error;
+use crate::api::types;
 use server::http::{Failure, News};
 
 /// Tells a proxy to pass events on at once.

@@ -3,8 +3,8 @@
 use crate::model::params::AskedImage;
 use uuid::Uuid;
 
-use crate::api::types;
 use crate::api::error;
+use crate::api::types;
 use server::http::Failure;
 
 pub(crate) fn asked(image: &types::NewImage) -> Result<AskedImage, Failure> {

@@ -14,8 +14,8 @@ use super::super::principal::TenantPrincipal;
 use super::super::query::Asked;
 use super::super::rights::{RESERVATION, Verb};
 use super::find::listed;
-use crate::api::types;
 use crate::api::error;
+use crate::api::types;
 use server::http::Failure;
 
 const STATES: [&str; 4] = ["active", "succeeded", "failed", "dirty"];

@@ -1,8 +1,8 @@
 //! A launch as it is saved becomes the launch that is shown.
 
 use crate::api::types::{
-    Instance, InstanceDetail, Launch, LaunchBuild, LaunchError, LaunchImage, LaunchProfile, Leftover, Progress,
-    Step,
+    Instance, InstanceDetail, Launch, LaunchBuild, LaunchError, LaunchImage, LaunchProfile, Leftover,
+    Progress, Step,
 };
 use crate::model::profile::Profile;
 use crate::model::record::ShownImage;

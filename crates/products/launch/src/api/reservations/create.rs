@@ -1,8 +1,8 @@
 //! `POST /reservations/aws` and the same for the other providers.
 
+use crate::api::types::NewParameters;
 use crate::model::accept;
 use crate::model::cloud::ProviderKind;
-use crate::api::types::NewParameters;
 use crate::model::form::LaunchForm;
 use crate::model::params::AskedImage;
 use axum::Json;

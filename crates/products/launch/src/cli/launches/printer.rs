@@ -123,8 +123,7 @@ mod tests {
     use crate::client::launch_with;
 
     fn step(state: &str, more: &Value) -> Value {
-        let mut step =
-            json!({"index": 0, "name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
+        let mut step = json!({"index": 0, "name": "build_image", "title": "Building the image", "state": state, "attempt": 0});
         for (key, value) in more.as_object().unwrap() {
             step[key] = value.clone();
         }

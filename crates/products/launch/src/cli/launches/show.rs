@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 
-use crate::client::{Launch, LaunchClient};
 use crate::api::types::Instance;
+use crate::client::{Launch, LaunchClient};
 use crate::csv;
 use app::cli::Global;
 use app::exit::Exit;

@@ -7,7 +7,16 @@ use cloud::ssh_command;
 use crate::csv;
 
 const HEAD: [&str; 11] = [
-    "launch", "instance", "state", "provider", "region", "type", "name", "public_ipv4", "public_dns", "private_ipv4",
+    "launch",
+    "instance",
+    "state",
+    "provider",
+    "region",
+    "type",
+    "name",
+    "public_ipv4",
+    "public_dns",
+    "private_ipv4",
     "ssh",
 ];
 
@@ -65,8 +74,10 @@ mod tests {
         let detail = InstanceDetail { public_ipv4: Some("10.0.0.1".into()), ..InstanceDetail::default() };
         let about = ["r".to_owned(), "t".to_owned(), "=a,\"b\"".to_owned()];
         let text = csv::write(&HEAD, std::iter::once(row(7, "i-1", "running", "aws", about, &detail)));
-        let expected =
-            format!("{}\r\n7,i-1,running,aws,r,t,\"'=a,\"\"b\"\"\",10.0.0.1,,,ssh ec2-user@10.0.0.1\r\n", HEAD.join(","));
+        let expected = format!(
+            "{}\r\n7,i-1,running,aws,r,t,\"'=a,\"\"b\"\"\",10.0.0.1,,,ssh ec2-user@10.0.0.1\r\n",
+            HEAD.join(",")
+        );
         assert_eq!(text, expected);
     }
 }

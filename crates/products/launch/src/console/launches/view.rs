@@ -1,17 +1,17 @@
 //! A launch as people read it.
 
 use crate::api::types::{Instance, Launch, LaunchImage, Step};
+use api::types::StepState;
 use cloud::ssh_command;
 use engine::Timestamp;
-use api::types::StepState;
 
 use console::parts::{Chip, Icon, Tone, When, span};
 
 /// No attempt brings this step on.
 const WAITS_FOR_PEOPLE: &str = "wait_for_parameters";
 
-pub(crate) fn when(at: &Timestamp) -> When {
-    When::from(*at)
+pub(crate) fn when(at: Timestamp) -> When {
+    When::from(at)
 }
 
 /// The state of a launch.
@@ -137,7 +137,8 @@ pub(crate) fn image(launch: &Launch) -> String {
         LaunchImage::Cloud { id } => id.clone(),
         LaunchImage::Compose { id } => id.to_string(),
         LaunchImage::Build { distribution, image_name, .. } => {
-            let names = [image_name.as_deref(), Some(distribution.as_deref().unwrap_or_default()), Some("built")];
+            let names =
+                [image_name.as_deref(), Some(distribution.as_deref().unwrap_or_default()), Some("built")];
             names.into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
     }

@@ -9,7 +9,7 @@ use cloud::{Access, Account, ProviderKind};
 
 pub use self::image::{ImageFacts, Shares};
 use super::catalogue::{Catalogue, Entry, Listing};
-use super::params::{ImageChoice, Params, LaunchParameters};
+use super::params::{ImageChoice, LaunchParameters, Params};
 use super::public_key::PublicKey;
 use super::rejection::{Flaw, quoted};
 use super::settings::{LaunchSettings, Launches};

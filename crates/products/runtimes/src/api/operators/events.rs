@@ -10,6 +10,7 @@ use engine::{Because, Body, Engine, Event, Phase};
 use super::Shared;
 use super::find;
 use crate::api::types;
+use server::ToWire;
 use server::http::Failure;
 use server::query::{Name, Query};
 use server::sentence::describe;
@@ -75,7 +76,7 @@ async fn last_events(
 
 fn line(operation: &Summary, event: &Event) -> types::RuntimeEvent {
     types::RuntimeEvent {
-        at: event.at.into(),
+        at: event.at.to_wire(),
         level: level(&event.body),
         operation: operation.id.0,
         workflow: operation.workflow.clone(),

@@ -97,8 +97,7 @@ pub(crate) async fn expire(
             if is_written { Ok(None) } else { Err(SubmitError::Changed) }
         }
         Course::Suspend => {
-            let params =
-                Params { instance_id: instance.instance_id.clone(), temporary: true, force: false };
+            let params = Params { instance_id: instance.instance_id.clone(), temporary: true, force: false };
             let along = Alongside { subject: Some((seen, Some(portrait))), ..Alongside::default() };
             let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
             let order = Submission { resource: Some(&row.name), along, ..order };

@@ -66,7 +66,7 @@ pub(crate) async fn add_bindings(engine: &Engine, runtimes: &mut [types::Runtime
         let Ok(binding) = serde_json::from_str::<Binding>(&row.record) else { continue };
         let shown = types::RuntimeBinding {
             id: binding.binding_id,
-            created_at: row.created_at.into(),
+            created_at: row.created_at.to_wire(),
             expires_at: binding.expires_at.to_wire(),
             kubeconfig_exists: binding.kubeconfig.is_some(),
         };

@@ -6,11 +6,11 @@ use engine::store;
 
 use super::Shared;
 use super::find;
+use api::types as wire;
 use server::ToWire;
 use server::http::Failure;
 use server::paging::{cursor_after, parse_cursor};
 use server::query::{Name, Query};
-use api::types as wire;
 
 const LIMIT_DEFAULT: u16 = 50;
 const LIMIT_MAX: u16 = 200;

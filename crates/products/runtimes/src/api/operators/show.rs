@@ -37,8 +37,8 @@ pub(crate) fn runtime(found: &Found, catalog: Option<&Arc<Catalog>>) -> types::R
 
 fn status(row: &ResourceRow, instance: &Instance, status: Status) -> types::RuntimeStatus {
     let mut shown = types::RuntimeStatus {
-        created_at: row.created_at.into(),
-        modified_at: row.updated_at.into(),
+        created_at: row.created_at.to_wire(),
+        modified_at: row.updated_at.to_wire(),
         expires_at: instance.expires_at.to_wire(),
         expired_at: instance.expired_at.to_wire(),
         deleted_at: row.gone_at.to_wire(),
@@ -97,7 +97,7 @@ fn operation(id: OperationId, phase: Phase, what: &str) -> types::RuntimeOperati
     types::RuntimeOperation {
         state: state.to_owned(),
         description,
-        created_at: created_at(id).into(),
+        created_at: created_at(id).to_wire(),
         operation_id: id.0,
     }
 }

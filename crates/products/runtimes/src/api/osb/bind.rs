@@ -151,11 +151,13 @@ async fn make(
     let params = Params {
         instance_id: place.instance.clone(),
         binding_id: place.binding.clone(),
-        runtime_id: runtime,
+        runtime_id: runtime.clone(),
         account: instance.account.clone(),
         subaccount: instance.subaccount.clone(),
         // The schema of the plan has checked it.
-        expiration_seconds: seconds.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(SECONDS_DEFAULT),
+        expiration_seconds: seconds
+            .and_then(|seconds| u32::try_from(seconds).ok())
+            .unwrap_or(SECONDS_DEFAULT),
     };
     let along = Alongside {
         subject: Some((Expect::Absent, Some(portrait(&binding)?))),

@@ -147,16 +147,16 @@ async fn begin(
                 context: seal(update.context),
                 maintenance_version: update.maintenance,
             };
-            let order = Submission::<UpdateWorkflow>::new(&row.tenant, by, &params);
-            (true, broker.submit(on(&row, expect, None, order)).await?)
+            let order = on::<UpdateWorkflow>(&row, by, &params, (expect, None));
+            (true, broker.submit(order).await?)
         }
         Change::Suspend(context) => {
             take_over(&mut record, &context)?;
             record.context = seal_json(&context, &sealer);
             record.suspended = true;
             let params = deprovision::Params { instance_id, temporary: true, force: false };
-            let order = Submission::<Deprovision>::new(&row.tenant, by, &params);
-            (false, broker.submit(on(&row, expect, Some(portrait(&record)?), order)).await?)
+            let order = on::<Deprovision>(&row, by, &params, (expect, Some(portrait(&record)?)));
+            (false, broker.submit(order).await?)
         }
         Change::Resume(context) => {
             take_over(&mut record, &context)?;
@@ -165,8 +165,8 @@ async fn begin(
             let former = record.runtime_id.take().filter(|id| !record.former_runtimes.contains(id));
             record.former_runtimes.extend(former);
             let params = provision::Params { instance_id };
-            let order = Submission::<Provision>::new(&row.tenant, by, &params);
-            (false, broker.submit(on(&row, expect, Some(portrait(&record)?), order)).await?)
+            let order = on::<Provision>(&row, by, &params, (expect, Some(portrait(&record)?)));
+            (false, broker.submit(order).await?)
         }
     };
     let Some(operation) = submitted else { return Ok(None) };
@@ -177,15 +177,15 @@ async fn begin(
     Ok(Some(under_way(wire::Accepted { operation, dashboard_url, metadata: None })))
 }
 
-/// On the instance as it was seen.
+/// On the instance as it was seen, and with what it looks like from now on.
 fn on<'a, W: Workflow>(
     row: &'a ResourceRow,
-    expect: Expect,
-    portrait: Option<Portrait>,
-    order: Submission<'a, W>,
+    by: &'a str,
+    params: &'a W::Params,
+    subject: (Expect, Option<Portrait>),
 ) -> Submission<'a, W> {
-    let along = Alongside { subject: Some((expect, portrait)), ..Alongside::default() };
-    Submission { resource: Some(&row.name), along, ..order }
+    let along = Alongside { subject: Some(subject), ..Alongside::default() };
+    Submission { resource: Some(&row.name), along, ..Submission::new(&row.tenant, by, params) }
 }
 
 /// An instance can move to another account.
