@@ -5,12 +5,11 @@
 mod broker;
 #[path = "../../../../provision-engine/tests/cli/tls/certificates.rs"]
 mod certificates;
+mod log;
 mod outage;
 mod secure;
 
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::{FutureExt, join_all};
@@ -24,36 +23,12 @@ use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use rdkafka::util::Timeout;
 
+use self::log::Log;
+
 type Brokers = MockCluster<'static, DefaultProducerContext>;
 
 /// Far above what any check needs.
 const LIMIT: Duration = Duration::from_secs(150);
-
-/// What was logged so far.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Log {
-    fn count(&self, whose: &str, words: &str) -> usize {
-        let text = String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned();
-        text.lines().filter(|line| line.contains(whose) && line.contains(words)).count()
-    }
-
-    async fn until(&self, whose: &str, words: &str) {
-        poll(|| self.count(whose, words) > 0).await;
-    }
-}
 
 fn main() {
     let log = Log::default();

@@ -7,7 +7,8 @@ use kafka::{Consumer, KafkaOptions, Producer};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::broker::{self, Broker, Listener};
-use crate::{Brokers, Log, send_by, text};
+use crate::log::Log;
+use crate::{Brokers, send_by, text};
 
 const TOPIC: &str = "outage";
 const WHOSE: &str = "the consumer of outage";
