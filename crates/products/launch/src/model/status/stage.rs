@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shape::Shape;
 use crate::model::state::{Retreat, State};
-use crate::workflows::launch::table::{Line, TABLE};
+use crate::workflows::launch::{Line, TABLE};
 
 /// The state of a launch as clients know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::stage::current;
 use crate::model::record::LaunchRecord;
 use crate::model::state::Tracked;
-use crate::workflows::launch::table::{Line, TABLE};
+use crate::workflows::launch::{Line, TABLE};
 use crate::workflows::launch::{
     build_image, fetch_addresses, launch_instances, submit_build, upload_public_key,
 };

@@ -9,12 +9,45 @@ use kafka::{KafkaOptions, Producer};
 use webhook::Webhook;
 
 use super::message::{document, message};
-use super::params::{Notice, Target};
+use super::params::{About, Notice};
 
 /// Where the hosted platform takes notifications.
 pub const NOTIFICATIONS_TOPIC: &str = "platform.notifications.ingress";
 /// Where the hosted platform takes the state of sources.
 pub const SOURCES_STATUS_TOPIC: &str = "platform.sources.status";
+
+/// A way that notices go. Its names are saved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    Kafka,
+    Webhook,
+}
+
+impl Target {
+    /// In the order of their steps.
+    pub(crate) const ALL: [Target; 2] = [Target::Kafka, Target::Webhook];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Target::Kafka => "kafka",
+            Target::Webhook => "webhook",
+        }
+    }
+
+    /// The step that goes this way.
+    pub(crate) fn step(self) -> &'static str {
+        match self {
+            Target::Kafka => "to_kafka",
+            Target::Webhook => "to_webhook",
+        }
+    }
+
+    /// Only the hosted platform, behind Kafka, wants to know about sources.
+    pub(crate) fn tells(self, about: &About) -> bool {
+        self == Target::Kafka || matches!(about, About::Launch { .. })
+    }
+}
 
 #[async_trait]
 pub trait Channel: Debug + Send + Sync {

@@ -12,9 +12,9 @@ mod post;
 
 use engine::prelude::*;
 
-pub use self::channel::{Channel, Kafka, NOTIFICATIONS_TOPIC, SOURCES_STATUS_TOPIC};
+pub use self::channel::{Channel, Kafka, NOTIFICATIONS_TOPIC, SOURCES_STATUS_TOPIC, Target};
 pub use self::notices::Notices;
-pub use self::params::{About, Notice, Target};
+pub use self::params::{About, Notice};
 pub use self::post::post;
 
 pub struct Deliver;
@@ -38,13 +38,10 @@ impl Workflow for Deliver {
 /// The table of steps and weights. A way that is not configured has no step.
 pub fn plan(notices: &Notices) -> Plan<Deliver> {
     let mut plan = Plan::new(OnFailure::Leave);
-    for target in Target::ALL {
+    for (weight, target) in (10..).step_by(10).zip(Target::ALL) {
         if let Some(channel) = notices.channels.iter().find(|channel| channel.target() == target) {
             let step = deliver_to::DeliverTo { channel: Arc::clone(channel), retries: notices.retries };
-            plan = match target {
-                Target::Kafka => plan.step_when(|op| op.params.goes_to(Target::Kafka), 10, step),
-                Target::Webhook => plan.step_when(|op| op.params.goes_to(Target::Webhook), 20, step),
-            };
+            plan = plan.step_when(move |op| op.params.goes_to(target), weight, step);
         }
     }
     plan

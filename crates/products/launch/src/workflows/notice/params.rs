@@ -8,6 +8,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::channel::Target;
+
 const NAME_CHARS_MAX: usize = 128;
 const ERROR_CHARS_MAX: usize = 2000;
 /// One for each instance of a launch. A launch may have more: see [`Notice::parts`].
@@ -55,36 +57,10 @@ pub enum About {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Target {
-    Kafka,
-    Webhook,
-}
-
-impl Target {
-    pub(crate) const ALL: [Target; 2] = [Target::Kafka, Target::Webhook];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Target::Kafka => "kafka",
-            Target::Webhook => "webhook",
-        }
-    }
-
-    /// The step that goes this way.
-    pub(crate) fn step(self) -> &'static str {
-        match self {
-            Target::Kafka => "to_kafka",
-            Target::Webhook => "to_webhook",
-        }
-    }
-}
-
 impl Notice {
     pub(crate) fn goes_to(&self, target: Target) -> bool {
         let is_meant = self.targets.is_empty() || self.targets.contains(&target);
-        is_meant && (target == Target::Kafka || matches!(self.about, About::Launch { .. }))
+        is_meant && target.tells(&self.about)
     }
 
     /// The notice in parts that are small enough to be delivered. The first one has its id; the ids of the others follow

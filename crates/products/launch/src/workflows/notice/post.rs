@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use engine::{Command, Engine, SubmitError, Workflow};
 
 use super::Deliver;
-use super::params::{Notice, Target};
+use super::channel::Target;
+use super::params::Notice;
 
 /// Hands the notice over. From then on it is delivered whatever happens; handed over again, it is delivered once all the
 /// same. Each way is an operation of its own, so that one that is blocked does not hold up the other.
