@@ -93,6 +93,7 @@ impl App {
 
     /// Does what the command line of this process says.
     pub fn run(self) -> ExitCode {
+        ::config::set_program(self.name);
         if let Some(words) = server::words(std::env::args_os()) {
             return answer(server::run(&self, &words));
         }

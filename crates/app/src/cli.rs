@@ -1,9 +1,10 @@
 //! The command line: its words, their help, and the settings that its flags stand for.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
+use ::config::{in_own_name, is_renamed};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::app::App;
 use crate::commands::Commands;
@@ -47,7 +48,8 @@ pub struct Cli {
 impl Cli {
     /// The grammar of a program's command line.
     pub fn command(app: &App) -> Command {
-        app.commands().below(Root::command().name(app.name))
+        let command = app.commands().below(Root::command().name(app.name));
+        if is_renamed() { in_its_name(command) } else { command }
     }
 
     pub fn parse(
@@ -62,6 +64,19 @@ impl Cli {
     pub fn run(&self) -> anyhow::Result<Exit> {
         self.commands.run(&self.global, &self.matches)
     }
+}
+
+/// Examples and variables of the environment, written for the platform, as this program calls them.
+fn in_its_name(mut command: Command) -> Command {
+    if let Some(help) = command.get_after_help().map(ToString::to_string) {
+        command = command.after_help(in_own_name(&help));
+    }
+    let own = |arg: Arg| match arg.get_env().and_then(OsStr::to_str).map(in_own_name) {
+        // The parser keeps names for as long as the process lives.
+        Some(name) => arg.env(&*name.leak()),
+        None => arg,
+    };
+    command.mut_args(own).mut_subcommands(in_its_name)
 }
 
 /// Flags that every command knows.

@@ -138,6 +138,7 @@ impl House {
             session: given.session.get(),
             proxies: config.identity.trusted_proxies.clone(),
             is_sandbox: self.sandbox_url.is_some(),
+            program: ::config::program(),
         };
         let mut pages = Pages::default();
         for product in &self.products {

@@ -8,13 +8,10 @@ use std::sync::Arc;
 
 use crate::error::ConfigError;
 use crate::layers::{Layers, Surroundings};
+use crate::program::{own_variable, program};
 
 /// A configuration is a page or two; anything larger is the wrong file.
 const LARGEST: u64 = 1024 * 1024;
-
-/// Where our own file is looked for when nobody names it. The second one belongs to the installation.
-const USUAL: &str = "provision-engine.yaml";
-const INSTALLED: &str = "/etc/provision-engine/config.yaml";
 
 /// A file and what it says.
 pub type Text = (PathBuf, Vec<u8>);
@@ -39,7 +36,10 @@ pub struct BaseFile {
 }
 
 pub fn own(named: Option<&Path>, around: &Surroundings) -> Result<Option<Text>, ConfigError> {
-    find(named, around, "PROVISION_ENGINE_CONFIG", &[USUAL, &around.installed(INSTALLED)])
+    // The second one belongs to the installation.
+    let usual = format!("{}.yaml", program());
+    let installed = around.installed(&format!("/etc/{}/config.yaml", program()));
+    find(named, around, &own_variable("CONFIG"), &[&usual, &installed])
 }
 
 pub fn base(

@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use crate::error::{Origin, Problem, Warning};
 use crate::nearest;
+use crate::program::{own_variable, program};
 use crate::setting::{Kind, Preset, Setting};
 use crate::table::{Shape, Table};
 use crate::tree::{self, Entry, Node, Spot, Value};
-
-/// What every environment variable of ours begins with.
-pub const PREFIX: &str = "PROVISION_ENGINE_";
 
 /// Variables with our prefix that are not settings: where the files are, what the installer uses, and what the
 /// commands that talk to a running engine use.
@@ -53,19 +51,19 @@ impl Surroundings {
 
     /// A file of the installation, which is below `PROVISION_ENGINE_PREFIX` where that is set.
     pub fn installed(&self, path: &str) -> String {
-        format!("{}{path}", self.variable("PROVISION_ENGINE_PREFIX").unwrap_or("").trim_end_matches('/'))
+        format!("{}{path}", self.variable(&own_variable("PREFIX")).unwrap_or("").trim_end_matches('/'))
     }
 
     fn state_dir(&self) -> String {
-        if self.variable("PROVISION_ENGINE_PREFIX").is_some() {
-            return self.installed("/var/lib/provision-engine");
+        if self.variable(&own_variable("PREFIX")).is_some() {
+            return self.installed(&format!("/var/lib/{}", program()));
         }
         // A relative XDG path is to be ignored, says its specification.
         let state = self.variable("XDG_STATE_HOME").filter(|dir| Path::new(dir).is_absolute());
         match (state, self.variable("HOME")) {
-            (Some(state), _) => format!("{state}/provision-engine"),
-            (None, Some(home)) if !self.is_root => format!("{home}/.local/state/provision-engine"),
-            _ => "/var/lib/provision-engine".to_owned(),
+            (Some(state), _) => format!("{state}/{}", program()),
+            (None, Some(home)) if !self.is_root => format!("{home}/.local/state/{}", program()),
+            _ => format!("/var/lib/{}", program()),
         }
     }
 
@@ -150,8 +148,9 @@ impl<'a> Layers<'a> {
 
     pub fn environment(&mut self) {
         let mut layer = BTreeMap::new();
+        let own = own_variable("");
         for (name, text) in &self.surroundings.environment {
-            let Some(rest) = name.strip_prefix(PREFIX) else { continue };
+            let Some(rest) = name.strip_prefix(&own) else { continue };
             if text.is_empty() || NOT_SETTINGS.contains(&rest) || is_from_kubernetes(rest) {
                 continue;
             }

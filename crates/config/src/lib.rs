@@ -9,6 +9,7 @@ mod layers;
 pub mod manual;
 pub mod nearest;
 mod period;
+mod program;
 mod reader;
 mod setting;
 mod table;
@@ -16,8 +17,9 @@ mod tree;
 mod value;
 
 pub use error::{ConfigError, Origin, Problem, Warning};
-pub use layers::{Found, Layers, PREFIX, Source, Surroundings, utf8};
+pub use layers::{Found, Layers, Source, Surroundings, utf8};
 pub use period::{NotAPeriod, Period};
+pub use program::{in_own_name, is_renamed, own_variable, program, set_program};
 pub use reader::{Origins, Reader, Section};
 pub use setting::{DAY, HOUR, Kind, Preset, SECOND, Setting, YEAR, set};
 pub use table::{Shape, Table, variable};

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::program::in_own_name;
 use crate::setting::{Preset, Setting};
 use crate::table::Table;
 
@@ -32,7 +33,7 @@ Times are a whole number and a unit: `250ms`, `10s`, `5m`, `24h`, `90d`. A path 
 
 /// The whole manual, in Markdown.
 pub fn render(table: &Table) -> String {
-    let mut text = INTRODUCTION.to_owned();
+    let mut text = in_own_name(INTRODUCTION);
     let mut section = None;
     for setting in table {
         let name = setting.path.split_once('.').map(|(name, _)| name);

@@ -1,6 +1,6 @@
 //! All settings of a program: defaults, ranges, hints and the reference manual come from this table.
 
-use crate::PREFIX;
+use crate::program::own_variable;
 use crate::setting::Setting;
 
 /// The settings of a program, in the order of the manual.
@@ -85,7 +85,7 @@ fn is_below(path: &str, section: &str) -> bool {
 
 /// The environment variable that sets this path.
 pub fn variable(path: &str) -> String {
-    format!("{PREFIX}{}", path.replace('.', "__").to_uppercase())
+    own_variable(&path.replace('.', "__").to_uppercase())
 }
 
 #[cfg(test)]

@@ -43,6 +43,8 @@ pub struct ConsoleSettings {
     pub proxies: Networks,
     /// The far sides are our own, on this machine.
     pub is_sandbox: bool,
+    /// What the program is called.
+    pub program: &'static str,
 }
 
 impl Default for ConsoleSettings {
@@ -53,6 +55,7 @@ impl Default for ConsoleSettings {
             session: Duration::from_hours(12),
             proxies: Networks::default(),
             is_sandbox: false,
+            program: "provision-engine",
         }
     }
 }

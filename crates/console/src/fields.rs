@@ -59,13 +59,13 @@ impl FromRequest<Desk> for Fields {
         let secrets =
             [cookie::SESSION, cookie::VISIT].map(|name| cookie::read(headers, name).map(str::to_owned));
         let refuse = |why: &str, fix: &str| {
-            Trouble::new(StatusCode::FORBIDDEN, "This form was not accepted", why).hint(fix).bare()
+            Trouble::new(StatusCode::FORBIDDEN, "This form was not accepted", why).hint(fix).bare(desk)
         };
         let Form(pairs) =
             Form::<Vec<(String, String)>>::from_request(request, desk).await.map_err(|error| {
                 let is_slow = server::is_slow_body(&error);
                 let status = if is_slow { StatusCode::REQUEST_TIMEOUT } else { error.status() };
-                Trouble::new(status, "This form cannot be read", error.body_text()).bare()
+                Trouble::new(status, "This form cannot be read", error.body_text()).bare(desk)
             })?;
         if pairs.len() > FIELDS_MAX {
             return Err(refuse("It has too many fields.", "Send fewer at a time."));

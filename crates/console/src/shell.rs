@@ -55,6 +55,7 @@ pub struct Shell {
     pub(crate) flash: Option<Flash>,
     pub(crate) menu: Vec<Entry>,
     pub(crate) is_sandbox: bool,
+    pub(crate) program: &'static str,
 }
 
 impl Shell {
@@ -70,6 +71,7 @@ impl Shell {
             flash: visitor.flash.clone(),
             menu: menu(visitor, section),
             is_sandbox: visitor.desk.settings.is_sandbox,
+            program: visitor.desk.settings.program,
         }
     }
 

@@ -6,6 +6,7 @@ use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
+use crate::desk::Hub;
 use crate::flash::Flash;
 use crate::shell::{Section, Shell, html};
 use crate::visitor::Visitor;
@@ -123,9 +124,9 @@ impl Trouble {
     }
 
     /// A page for anybody.
-    pub(crate) fn bare(self) -> Response {
+    pub(crate) fn bare(self, desk: &Hub) -> Response {
         let status = self.status;
-        html(status, &BareTrouble { trouble: self })
+        html(status, &BareTrouble { trouble: self, program: desk.settings.program })
     }
 }
 
@@ -158,6 +159,7 @@ struct TroublePart {
 #[template(path = "trouble_bare.html")]
 struct BareTrouble {
     trouble: Trouble,
+    program: &'static str,
 }
 
 #[cfg(test)]

@@ -81,10 +81,10 @@ impl FromRequestParts<Desk> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, desk: &Desk) -> Result<Visitor, Response> {
         let Some(secret) = cookie::read(&parts.headers, cookie::SESSION) else { return Err(sign_in(parts)) };
-        let row = look_up(desk, &digest(secret)).await.map_err(|error| unavailable(&error))?;
+        let row = look_up(desk, &digest(secret)).await.map_err(|error| unavailable(desk, &error))?;
         let Some((row, principal)) = row else { return Err(sign_in(parts)) };
         if !is_by_itself(parts) {
-            prolong(desk, &row).await.map_err(|error| unavailable(&error))?;
+            prolong(desk, &row).await.map_err(|error| unavailable(desk, &error))?;
         }
         Ok(Visitor {
             desk: Desk::clone(desk),
@@ -176,10 +176,10 @@ fn wants_stream(headers: &HeaderMap) -> bool {
     headers.get(ACCEPT).is_some_and(|accepts| accepts == "text/event-stream")
 }
 
-fn unavailable(error: &StoreError) -> Response {
+fn unavailable(desk: &Hub, error: &StoreError) -> Response {
     tracing::warn!(%error, "the console cannot read its sessions");
     let detail = "The database does not answer at the moment.";
     Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", detail)
         .hint("Nothing is lost. Reload this page in a moment.")
-        .bare()
+        .bare(desk)
 }

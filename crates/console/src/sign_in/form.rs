@@ -22,6 +22,7 @@ pub(super) struct SignIn {
     error: Option<String>,
     flash: Option<Flash>,
     has_provider: bool,
+    program: &'static str,
 }
 
 #[derive(Deserialize)]
@@ -56,6 +57,7 @@ pub(super) fn form(
         error,
         flash: Flash::read(headers),
         has_provider: desk.code_flow.is_some(),
+        program: desk.settings.program,
     };
     let mut response = html(status, &page);
     response.headers_mut().append(SET_COOKIE, cookie::write(cookie::VISIT, &secret, None, desk.is_https()));
