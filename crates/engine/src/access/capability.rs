@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::Role;
 
-/// One thing that somebody may do. Routes, pages and products ask for a capability, never for a role.
+/// One thing that a principal may do. Routes, pages and products ask for a capability, never for a role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// Signs in to the console and changes its own password.

@@ -11,7 +11,7 @@ use super::super::principal::TenantPrincipal;
 use super::super::rights::{RESERVATION, Verb};
 use super::super::{BASE, Desk};
 use super::find::{find, provider};
-use super::{asked, image};
+use super::{image, request};
 use crate::api::error;
 use crate::api::types;
 use server::audit::about;
@@ -47,9 +47,9 @@ pub(in crate::api) async fn create_launch(
     let form = LaunchForm {
         provider,
         image: image::asked(&new.image)?,
-        profile: asked::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
+        profile: request::profile(new.profile.as_deref(), new.options, &launches.settings.profile)?,
         parameters: match new.parameters {
-            Some(parameters) => Some(asked::keep_key(&desk, &principal, parameters).await?),
+            Some(parameters) => Some(request::keep_key(&desk, &principal, parameters).await?),
             None => None,
         },
     };

@@ -1,6 +1,5 @@
 //! Launches in our own words: build an image and launch it in one go, and follow that wherever you are.
 
-mod asked;
 pub(crate) mod cancel;
 pub(crate) mod create;
 pub(crate) mod detach;
@@ -10,6 +9,7 @@ pub(crate) mod get;
 mod image;
 pub(crate) mod list;
 pub(crate) mod parameters;
+mod request;
 pub(crate) mod retry;
 mod shown;
 pub(crate) mod terminate;

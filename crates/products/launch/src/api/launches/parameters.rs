@@ -9,8 +9,8 @@ use super::super::Desk;
 use super::super::principal::TenantPrincipal;
 use super::super::query::Name;
 use super::super::rights::Verb;
-use super::asked;
 use super::find::find;
+use super::request;
 use crate::api::types;
 use server::audit::about;
 use server::http::Failure;
@@ -37,7 +37,7 @@ pub(in crate::api) async fn give_parameters(
     JsonBody(new): JsonBody<types::NewParameters>,
 ) -> Result<impl IntoResponse, Failure> {
     let launch = find(&desk, &principal, &name, Verb::Write).await?.view.record.launch;
-    let form = asked::keep_key(&desk, &principal, new).await?;
+    let form = request::keep_key(&desk, &principal, new).await?;
     let (launches, engine) = (&desk.door.launches, &desk.app.engine);
     give::parameters(launches, engine, &principal.requester, launch, &form).await?;
     let found = find(&desk, &principal, &name, Verb::Write).await?;
