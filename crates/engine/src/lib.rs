@@ -57,7 +57,7 @@ pub use operation::Operation;
 pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
 pub use people::{Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserChange, UserRow};
 pub use phase::{Phase, Turn, Verb};
-pub use plan::{Admit, Declared, NameResource, OnFailure, Plan, StepInfo};
+pub use plan::{Admit, Condition, Declared, NameResource, OnFailure, Plan, StepInfo};
 pub use preview::Rehearsal;
 pub use registry::WorkflowInfo;
 pub use step::{Effect, Step};

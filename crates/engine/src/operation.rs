@@ -196,6 +196,11 @@ impl<W: Workflow> Operation<W> {
         self.book.memory.signals.get(key)
     }
 
+    /// How often a step was tried again since it last got on.
+    pub fn tries(&self, step: &str, undo: bool) -> u32 {
+        self.book.memory.budget(step, undo).attempts
+    }
+
     pub fn now(&self) -> Timestamp {
         self.book.clock.now()
     }

@@ -49,7 +49,8 @@ pub type Admit<W> = Box<dyn Fn(Value, &Sealer) -> Result<<W as Workflow>::Params
 /// From the tenant and the params as a client sent them.
 pub type NameResource = Box<dyn Fn(&str, &Value) -> Result<String, String> + Send + Sync>;
 
-type Condition<W> = Box<dyn Fn(&Operation<W>) -> bool + Send + Sync>;
+/// Whether a step runs for an operation. It looks at what is saved, nothing else.
+pub type Condition<W> = Box<dyn Fn(&Operation<W>) -> bool + Send + Sync>;
 
 pub(crate) struct Planned<W: Workflow> {
     pub(crate) weight: u16,
@@ -153,6 +154,18 @@ impl<W: Workflow> Plan<W> {
     #[must_use]
     pub fn clean_up(self, weight: u16, step: impl Step<W>) -> Plan<W> {
         self.push(Planned { weight, step: Box::new(step), when: None, is_clean_up: true })
+    }
+
+    /// Adds a line of a table that was not compiled.
+    #[must_use]
+    pub fn line(
+        self,
+        weight: u16,
+        step: Box<dyn Step<W>>,
+        when: Option<Condition<W>>,
+        is_clean_up: bool,
+    ) -> Plan<W> {
+        self.push(Planned { weight, step, when, is_clean_up })
     }
 
     /// Adds a step that comes from outside the table, such as one from configuration, after the steps of the

@@ -1,5 +1,7 @@
 //! How an operation comes in: checked, sealed, and accepted in one commit together with what goes along with it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -128,11 +130,7 @@ impl Engine {
         admit: impl FnOnce(&dyn AnyPlan, Value, &Sealer) -> Result<String, String>,
     ) -> Result<Accepted, SubmitError> {
         let house = &self.worker.house;
-        let plan = self.worker.registry.newest(&command.workflow);
-        let plan = plan.ok_or_else(|| self.unknown(&command.workflow))?;
-        check_name("tenant", &command.tenant)?;
-        let command = on_resource(command, &*plan)?;
-        command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
+        let (plan, command) = self.planned(command)?;
         let idempotency = idempotency(&command)?;
         let context = sealing_context(&command.tenant, command.resource.as_deref(), &command.workflow);
         let sealer = Sealer::new(&house.ring, context);
@@ -140,8 +138,7 @@ impl Engine {
         if params.len() > PARAMS_BYTES_MAX {
             return Err(SubmitError::Invalid(format!("params are larger than {PARAMS_BYTES_MAX} bytes")));
         }
-        let id = OperationId::new(&*house.clock);
-        let now = house.clock.now();
+        let (id, now) = (OperationId::new(&*house.clock), house.clock.now());
         // What may have to queue is claimed like any other work once its turn has come.
         let host = self.worker.host().filter(|_| !command.queue);
         let deadline = plan.deadline().min(house.settings.deadline_max);
@@ -215,6 +212,14 @@ impl Engine {
         Ok(receipt != Receipt::Changed)
     }
 
+    /// The plan that the operation begins with, and the command with the resource that the plan names.
+    fn planned(&self, command: Command) -> Result<(Arc<dyn AnyPlan>, Command), SubmitError> {
+        let plan = self.worker.registry.newest(&command.workflow);
+        let plan = plan.ok_or_else(|| self.unknown(&command.workflow))?;
+        let command = on_resource(command, &*plan)?;
+        Ok((plan, command))
+    }
+
     fn unknown(&self, name: &str) -> SubmitError {
         let known: Vec<String> = self.worker.registry.all().iter().map(|plan| plan.info().workflow).collect();
         SubmitError::UnknownWorkflow {
@@ -226,6 +231,13 @@ impl Engine {
 
 /// A plan that names the resource of its operations takes no other.
 fn on_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, SubmitError> {
+    check_name("tenant", &command.tenant)?;
+    let command = with_resource(command, plan)?;
+    command.resource.as_deref().map_or(Ok(()), |resource| check_name("resource", resource))?;
+    Ok(command)
+}
+
+fn with_resource(command: Command, plan: &dyn AnyPlan) -> Result<Command, SubmitError> {
     let named = plan.resource(&command.tenant, &command.params).map_err(SubmitError::Invalid)?;
     match (named, &command.resource) {
         (Some(named), Some(given)) if named != *given => {
