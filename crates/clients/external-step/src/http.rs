@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use engine::Timestamp;
 use engine::secret::SecretString;
-use http_client::{DriverError, System, client_builder, shorten, signature};
-use reqwest::header::CONTENT_TYPE;
+use http_client::{DriverError, NoAnswer, System, client_builder, shorten};
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
 
-use super::types::{Answer, Call};
-
-/// What an answer is remembered as goes into one line of the journal.
-const ANSWER_BYTES_MAX: usize = 256 * 1024;
+use crate::post::{ANSWER_BYTES_MAX, Post};
+use crate::types::{Answer, Call};
 
 /// One service that does a step.
 #[derive(Clone)]
@@ -53,21 +50,23 @@ impl ExternalService {
     /// Asks once. After any error but a refusal the service may have done its work: ask again with the same token.
     pub async fn call(&self, call: &Call<'_>, now: Timestamp) -> Result<Answer, DriverError> {
         let body = serde_json::to_vec(call).map_err(|_| self.system.refused("the call cannot be written"))?;
-        let unix_seconds = now.millis().div_euclid(1000);
-        let request = self
-            .client
-            .post(self.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header("Provision-Engine-Timestamp", unix_seconds)
-            .header("Provision-Engine-Signature", signature(&self.secret, unix_seconds, &body))
-            .header("Idempotency-Key", self.system.header("token", call.operation.token)?)
-            .body(body);
-        let answer = http_client::Answer::to(self.system, request).await?;
+        let post = Post {
+            system: self.system,
+            url: &self.url,
+            secret: &self.secret,
+            idempotency_key: self.system.header("token", call.operation.token)?,
+            traceparent: None,
+            timeout: None,
+            body,
+        };
+        let answer = post.send(&self.client, now, ANSWER_BYTES_MAX).await.map_err(|error| match error {
+            NoAnswer::Lost(error) => self.system.unreachable(error),
+            NoAnswer::TooLong { bytes_max } => {
+                self.system.broken(format!("the answer is longer than {bytes_max} bytes"))
+            }
+        })?;
         if answer.status != StatusCode::OK {
             return Err(Self::error(&answer));
-        }
-        if answer.body.len() > ANSWER_BYTES_MAX {
-            return Err(self.system.broken(format!("the answer is longer than {ANSWER_BYTES_MAX} bytes")));
         }
         Answer::read(&answer.body)
             .map_err(|why| self.system.broken(format!("the answer is not right: {why}")))
@@ -76,9 +75,14 @@ impl ExternalService {
     /// Only for an answer other than 200.
     fn error(answer: &http_client::Answer) -> DriverError {
         let status = answer.status;
-        answer.error(match serde_json::from_slice::<Complaint>(&answer.body) {
-            Ok(complaint) => format!("{status}: {}", shorten(&complaint.reason)),
-            Err(_) => status.to_string(),
+        answer.error(match complaint(&answer.body) {
+            Some(reason) => format!("{status}: {}", shorten(&reason)),
+            None => status.to_string(),
         })
     }
+}
+
+/// What an answer other than 200 gives as its reason.
+pub(crate) fn complaint(body: &[u8]) -> Option<String> {
+    serde_json::from_slice::<Complaint>(body).ok().map(|complaint| complaint.reason)
 }

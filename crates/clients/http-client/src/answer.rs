@@ -161,9 +161,14 @@ impl Answer {
         }
     }
 
+    /// When to come back, where the far side says it.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.headers.get(RETRY_AFTER).map(retry_after)
+    }
+
     /// The far side is busy, and said so with the status.
     pub fn throttled(&self) -> Option<DriverError> {
-        let given = self.headers.get(RETRY_AFTER).map(retry_after);
+        let given = self.retry_after();
         let retry_after = match self.status {
             StatusCode::TOO_MANY_REQUESTS => given.unwrap_or(RETRY_AFTER_DEFAULT),
             StatusCode::SERVICE_UNAVAILABLE => given?,

@@ -6,6 +6,7 @@
 
 mod aws;
 mod cloud;
+mod declared_step;
 mod director;
 mod external_step;
 mod greeter;

@@ -1,0 +1,129 @@
+//! A declaration as a plan of the engine.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use engine::secret::SecretString;
+use engine::{Declared, Plan, Workflow};
+use external_step::StepClient;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::declaration::Declaration;
+use crate::step::HttpStep;
+
+/// Every declared workflow; the plan has its name.
+pub struct DeclaredWorkflow;
+
+/// Those that are `writeOnly` are sealed.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct DeclaredParams(pub(crate) Map<String, Value>);
+
+impl Workflow for DeclaredWorkflow {
+    const KIND: &'static str = "declared";
+    const ABOUT: &'static str = "A workflow that was declared at run time.";
+    type Params = DeclaredParams;
+    type State = ();
+    type Input = ();
+}
+
+/// What all declared steps of a process share.
+pub struct Front {
+    pub(crate) client: StepClient,
+    /// Where services reach this server.
+    public_url: RwLock<Option<String>>,
+}
+
+impl Front {
+    pub fn new(client: StepClient) -> Arc<Front> {
+        Arc::new(Front { client, public_url: RwLock::default() })
+    }
+
+    /// Says where services reach this server, for signals. What was said first counts.
+    pub fn listens_at(&self, url: &str) {
+        let mut known = self.public_url.write().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_with(|| url.trim_end_matches('/').to_owned());
+    }
+
+    pub(crate) fn signal_url(&self, operation: &str) -> Option<String> {
+        let url = self.public_url.read().unwrap_or_else(PoisonError::into_inner);
+        url.as_ref().map(|url| format!("{url}/operations/{operation}/signals/"))
+    }
+}
+
+/// The secret that the engine shares with the services of one workflow. A new one counts for all versions at once.
+#[derive(Clone)]
+pub(crate) struct SharedSecret(Arc<RwLock<SecretString>>);
+
+impl SharedSecret {
+    pub(crate) fn new(secret: SecretString) -> SharedSecret {
+        SharedSecret(Arc::new(RwLock::new(secret)))
+    }
+
+    pub(crate) fn replace(&self, secret: SecretString) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = secret;
+    }
+
+    pub(crate) fn get(&self) -> SecretString {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What the steps of one version share.
+pub(crate) struct Version {
+    pub(crate) workflow: Arc<str>,
+    pub(crate) version: u32,
+    pub(crate) params: Arc<crate::params::Params>,
+    pub(crate) front: Arc<Front>,
+    pub(crate) secret: SharedSecret,
+    /// The names of all steps, in their order.
+    pub(crate) names: Vec<String>,
+}
+
+/// The plan of one version. For tests and the declarations of a process.
+pub fn compile(
+    declaration: Declaration,
+    version: u32,
+    front: &Arc<Front>,
+    secret: SecretString,
+) -> Plan<DeclaredWorkflow> {
+    plan(declaration, version, front, SharedSecret::new(secret))
+}
+
+pub(crate) fn plan(
+    declaration: Declaration,
+    version: u32,
+    front: &Arc<Front>,
+    secret: SharedSecret,
+) -> Plan<DeclaredWorkflow> {
+    let Declaration { workflow, title, params, resource, on_failure, deadline, steps, .. } = declaration;
+    let workflow: Arc<str> = workflow.into();
+    let shared = Arc::new(Version {
+        workflow: Arc::clone(&workflow),
+        version,
+        params: Arc::clone(&params),
+        front: Arc::clone(front),
+        secret,
+        names: steps.iter().map(|step| step.name.clone()).collect(),
+    });
+    let (checked, named) = (Arc::clone(&params), Arc::clone(&params));
+    let declared = Declared {
+        workflow,
+        version,
+        about: title,
+        deadline,
+        schema: Arc::clone(&params.schema),
+        admit: Box::new(move |asked, sealer| checked.admit(&asked, sealer).map(DeclaredParams)),
+        resource: resource.map(|resource| -> engine::NameResource {
+            Box::new(move |tenant, asked| resource.fill(tenant, &named.with_defaults(asked)?))
+        }),
+    };
+    steps.into_iter().enumerate().fold(Plan::declared(on_failure, declared), |plan, (index, mut step)| {
+        let (weight, is_clean_up) = (step.weight, step.clean_up);
+        let when = step
+            .when
+            .take()
+            .map(|when| -> engine::Condition<DeclaredWorkflow> { Box::new(move |op| when.holds(op)) });
+        plan.line(weight, Box::new(HttpStep::new(step, index, Arc::clone(&shared))), when, is_clean_up)
+    })
+}

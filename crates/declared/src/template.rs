@@ -1,0 +1,52 @@
+//! The name of the resource of an operation, made of its params.
+
+use serde_json::{Map, Value};
+
+use crate::params::Params;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Template(Vec<Part>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Param(String),
+    Tenant,
+}
+
+impl Template {
+    pub(crate) fn parse(text: &str, params: &Params) -> Result<Template, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, behind) = after.split_once('}').ok_or("resource has a { without a }")?;
+            if !before.is_empty() {
+                parts.push(Part::Text(before.to_owned()));
+            }
+            parts.push(if name == "tenant" {
+                Part::Tenant
+            } else {
+                params.check_name(name).map_err(|why| format!("resource: {why}"))?;
+                Part::Param(name.to_owned())
+            });
+            rest = behind;
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        Ok(Template(parts))
+    }
+
+    pub(crate) fn fill(&self, tenant: &str, params: &Map<String, Value>) -> Result<String, String> {
+        let part = |part: &Part| match part {
+            Part::Text(text) => Ok(text.clone()),
+            Part::Tenant => Ok(tenant.to_owned()),
+            Part::Param(name) => match params.get(name) {
+                Some(Value::String(text)) => Ok(text.clone()),
+                Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(value.to_string()),
+                _ => Err(format!("{name} is needed: it is a part of the name of the resource")),
+            },
+        };
+        self.0.iter().map(part).collect()
+    }
+}

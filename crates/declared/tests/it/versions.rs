@@ -1,0 +1,161 @@
+//! Versions in the database: replicas, pruning, a change in the middle of many operations.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use declared::{Declarations, DeclareError, Reach, Source, StepClient};
+use engine::{Phase, SubmitError, WallClock};
+use serde_json::{Value, json};
+use testing::House;
+
+use crate::service::{Instead, SECRET, Service, declaration, declare, world};
+
+#[tokio::test]
+async fn a_hundred_operations_end_with_their_own_versions_through_a_change_and_a_rollback() {
+    let (house, declarations, _) = world().await;
+    let service = Service::start().await;
+    let first = declaration(&service.url);
+    let second = first.replace("name: create,", "name: build,").replace("has create.key", "has build.key");
+    let mut ids = Vec::new();
+    for (version, text) in [(1, &first), (2, &second), (3, &first)] {
+        assert_eq!(declare(&declarations, text).await.version, version);
+        assert!(!declare(&declarations, text).await.is_new, "the same content again");
+        for number in 0..34 {
+            for step in ["create", "build"] {
+                service.next(step, Instead::Answer(json!({"outcome": "wait", "after": "30ms"})));
+            }
+            let team: String = format!("team{version}{number}")
+                .chars()
+                .map(|c| if c.is_ascii_digit() { char::from(b'a' + c as u8 - b'0') } else { c })
+                .collect();
+            ids.push((version, house.submit("acme.database", None, json!({"team": team})).await));
+        }
+    }
+    for (version, id) in ids {
+        let ended = house.finished(id).await;
+        assert_eq!(ended.shown.summary.phase, Phase::Succeeded, "{:?}", ended.memory.last_error);
+        assert_eq!(ended.memory.version(), Some(version));
+        assert_eq!(ended.memory.done.contains("build"), version == 2, "{version}");
+    }
+    for call in service.calls() {
+        let version = call["operation"]["workflow_version"].as_u64().unwrap();
+        assert!(call["step"] != "build" || version == 2, "{call}");
+        assert!(call["step"] != "create" || version != 2, "{call}");
+    }
+    house.close().await;
+}
+
+#[tokio::test]
+async fn a_replica_learns_of_a_declaration_through_the_database() {
+    let (house, declarations, store) = world().await;
+    let service = Service::start().await;
+    let other = House::open(House::plan(store, Arc::new(WallClock)), None).await;
+    let client = StepClient::new(Reach::default()).unwrap();
+    let others = Declarations::new(other.engine.clone(), client);
+    assert!(other.engine.workflow("acme.database").is_none());
+    declare(&declarations, &declaration(&service.url)).await;
+    others.read_changes().await.unwrap();
+    let id = other.submit("acme.database", None, json!({"team": "red"})).await;
+    assert_eq!(other.finished(id).await.shown.summary.phase, Phase::Succeeded);
+    declarations.withdraw("acme.database", "ann", &Source::Api).await.unwrap();
+    others.read_changes().await.unwrap();
+    let command = engine::Command {
+        workflow: "acme.database".into(),
+        tenant: "t".into(),
+        resource: None,
+        params: Value::Null,
+        by: "ann".into(),
+        idempotency_key: None,
+        queue: false,
+    };
+    let refused = other.engine.submit_json(command).await;
+    assert!(matches!(refused, Err(SubmitError::UnknownWorkflow { .. })), "{refused:?}");
+    other.close().await;
+    house.close().await;
+}
+
+#[tokio::test]
+async fn old_versions_are_forgotten_unless_an_operation_needs_them() {
+    let (house, declarations, _) = world().await;
+    let service = Service::start().await;
+    let text =
+        |number: u32| declaration(&service.url).replace("deadline: 2h", &format!("deadline: {number}h"));
+    for number in 1..=40 {
+        declare(&declarations, &text(number)).await;
+    }
+    let head = declarations.get("acme.database").unwrap().head;
+    assert_eq!(head.offered, Some(40));
+    assert_eq!(head.versions.len(), 11, "the last ten for people, and the one in force");
+    assert!(declarations.version("acme.database", 1).await.unwrap().is_none());
+    assert!(declarations.version("acme.database", 39).await.unwrap().is_some());
+    assert!(house.engine.workflow_version("acme.database", Some(1)).is_none());
+    let id = house.submit("acme.database", None, json!({"team": "red"})).await;
+    house.finished(id).await;
+    for number in 41..=60 {
+        declare(&declarations, &text(number)).await;
+    }
+    let versions: Vec<u32> =
+        declarations.get("acme.database").unwrap().head.versions.iter().map(|v| v.version).collect();
+    assert!(versions.contains(&40), "an operation that can be started again needs it: {versions:?}");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn params_are_checked_completed_and_never_repeated() {
+    let (house, declarations, _) = world().await;
+    let service = Service::start().await;
+    declare(&declarations, &declaration(&service.url)).await;
+    let submit = async |params: Value, resource: Option<&str>| {
+        let command = engine::Command {
+            workflow: "acme.database".into(),
+            tenant: "default".into(),
+            resource: resource.map(str::to_owned),
+            params,
+            by: "ann".into(),
+            idempotency_key: None,
+            queue: false,
+        };
+        house.engine.submit_json(command).await.map_err(|error| error.to_string())
+    };
+    for (params, part) in [
+        (json!({"size": "small"}), "team is needed"),
+        (json!({"team": "RED"}), "team"),
+        (json!({"team": "red", "size": "huge"}), "size"),
+        (json!({"team": "red", "colour": "x"}), "colour"),
+        (json!({"team": "red", "password": 7}), "password"),
+        (json!([]), "object"),
+    ] {
+        let error = submit(params, None).await.unwrap_err();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let error = submit(json!({"team": "re", "password": ["hunter2"]}), None).await.unwrap_err();
+    assert!(!error.contains("hunter2"), "{error}");
+    let error = submit(json!({"team": "red"}), Some("database:blue")).await.unwrap_err();
+    assert!(error.contains("database:red"), "{error}");
+    let calls = declarations.dry_run("acme.database", "default", &json!({"team": "red"})).await.unwrap();
+    let steps: Vec<&str> = calls.iter().map(|call| call.step.as_str()).collect();
+    assert_eq!(steps, ["reserve", "look", "create", "finish"], "size is small, and finish depends on a fact");
+    assert_eq!(calls[3].depends_on.as_deref(), Some("create"));
+    assert!(service.calls().is_empty(), "a dry run calls nothing");
+    house.close().await;
+}
+
+#[tokio::test]
+async fn sources_do_not_change_each_others_workflows_and_a_new_secret_is_no_new_version() {
+    let (house, declarations, _) = world().await;
+    let service = Service::start().await;
+    let declaration = declarations.check(&declaration(&service.url)).unwrap();
+    let missing = declarations.declare(&declaration, None, "ann", &Source::Api).await.unwrap_err();
+    assert!(missing.to_string().contains("secret is missing"), "{missing}");
+    let file = Source::File("a.yaml".into());
+    declarations.declare(&declaration, Some(SECRET.into()), "file a.yaml", &file).await.unwrap();
+    let refused = declarations.declare(&declaration, None, "ann", &Source::Api).await.unwrap_err();
+    assert!(matches!(&refused, DeclareError::Conflict(why) if why.contains("a.yaml")), "{refused}");
+    let again =
+        declarations.declare(&declaration, Some("x".repeat(32).into()), "file a.yaml", &file).await.unwrap();
+    assert_eq!((again.version, again.is_new), (1, false));
+    let refused = declarations.withdraw("acme.database", "ann", &Source::Api).await.unwrap_err();
+    assert!(refused.to_string().contains("a.yaml"), "{refused}");
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    house.close().await;
+}
