@@ -64,6 +64,7 @@ codes! {
     NotNow "not-now" CONFLICT "The operation cannot be asked for this in its phase";
     ResourceBusy "resource-busy" CONFLICT "Another operation is working on the resource";
     ResourceChanged "resource-changed" CONFLICT "The resource has changed in the meantime";
+    DeclarationConflict "declaration-conflict" CONFLICT "The workflow is declared elsewhere";
     NothingToRepair "nothing-to-repair" CONFLICT "Nothing can be started again";
     TokenExists "token-exists" CONFLICT "The name of the token is taken";
     LastAdmin "last-admin" CONFLICT "The last admin token cannot be deleted";
@@ -75,6 +76,7 @@ codes! {
     UnsupportedMediaType "unsupported-media-type" UNSUPPORTED_MEDIA_TYPE "The body must be JSON";
     UnknownWorkflow "unknown-workflow" UNPROCESSABLE_ENTITY "This release has no such workflow";
     InvalidCommand "invalid-command" UNPROCESSABLE_ENTITY "The command is not acceptable";
+    InvalidDeclaration "invalid-declaration" UNPROCESSABLE_ENTITY "The declaration of a workflow is wrong";
     IdempotencyKeyReused "idempotency-key-reused" UNPROCESSABLE_ENTITY
         "The idempotency key was used for another request";
     WeakPassword "weak-password" UNPROCESSABLE_ENTITY "The password is not good enough";

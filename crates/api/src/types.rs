@@ -2,6 +2,7 @@
 //! command line and the forms of the console use these types and no others.
 
 mod access;
+mod declaration;
 mod diagnostics;
 mod explanation;
 mod journal;
@@ -17,6 +18,10 @@ use time::format_description::well_known::Rfc3339;
 use utoipa::ToSchema;
 
 pub use access::{AuditEntry, AuditLog, IssuedToken, NewToken, Role, Token, TokenList};
+pub use declaration::{
+    AppliedWorkflow, DryRun, DryRunCall, DryRunCalls, WorkflowContent, WorkflowFileError, WorkflowSource,
+    WorkflowVersion, WorkflowVersionList,
+};
 pub use diagnostics::{Key, KeyList, Setting, SettingList, System, SystemList, SystemState};
 pub use explanation::{Explanation, LastError};
 pub use journal::{End, JournalEntry, JournalPage, JournalQuery};

@@ -16,6 +16,7 @@ pub mod server;
 pub mod tokens;
 pub mod users;
 pub mod wait;
+pub mod workflows;
 
 use api::client::CallError;
 
@@ -35,12 +36,13 @@ pub fn first(commands: &mut Commands) {
     commands.add_async("sandbox", sandbox::run);
     commands.add_async("operations", operations::run);
     commands.add_async("explain", explain::run);
+    commands.add_async("workflows", workflows::run);
 }
 
 /// The commands behind those of products.
 pub fn last(commands: &mut Commands) {
     commands.add_async("plan", plan::one);
-    commands.add("steps", plan::all);
+    commands.add_async("steps", plan::all);
     commands.add_async("keys", keys::run);
     commands.add_async("tokens", tokens::run);
     commands.add_async("users", users::run);

@@ -11,12 +11,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use console::{Console, ConsoleSettings, Pages};
+use declared::files::Folder;
+use declared::{Declarations, Reach, StepClient};
 use engine::secret::{Sealer, SharedRing};
 use engine::store::MemoryStore;
 use engine::{AccessStore, Clock, Engine, PeopleStore, RetryPolicy, Settings, WallClock};
 use sandbox::Sandbox;
 use server::sandbox_access::end_sandbox_access;
 use server::{Bearers, CodeFlow, Inside, Meter, Server, ServerSettings, SignInLimits};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
@@ -42,6 +45,10 @@ pub struct House {
     /// The address of the sandbox, which stands in for external systems without an address.
     pub sandbox_url: Option<String>,
     pub products: Vec<Arc<dyn Product>>,
+    /// Workflows that are declared at run time.
+    pub declarations: Arc<Declarations>,
+    /// Asks for all files of workflows to be read again.
+    pub read_files: Arc<Notify>,
     /// How people sign in at an identity provider, where there is one.
     code_flow: Option<Arc<CodeFlow>>,
     bearers: Option<Arc<dyn Bearers>>,
@@ -81,7 +88,22 @@ impl House {
             .limits(config.engine.limits.by_name.clone(), config.engine.limits.default)
             .observer(Arc::clone(meter) as Arc<_>);
         let engine = products.iter().fold(builder, |builder, product| product.workflows(builder)).build();
-        Ok(House { engine, access, people, ring, keys, sandbox, sandbox_url, products, code_flow, bearers })
+        let declarations = declarations(config, &engine).await?;
+        let read_files = Arc::default();
+        Ok(House {
+            engine,
+            access,
+            people,
+            ring,
+            keys,
+            sandbox,
+            sandbox_url,
+            products,
+            declarations,
+            read_files,
+            code_flow,
+            bearers,
+        })
     }
 
     /// Starts the background tasks of all products. They end when `closing` is cancelled.
@@ -90,10 +112,15 @@ impl House {
         for product in &self.products {
             product.background(&background);
         }
+        let declarations = || Arc::clone(&self.declarations);
+        tokio::spawn(declarations().follow(closing.clone()));
+        let folder = Folder::new(config.workflows.dir.clone());
+        tokio::spawn(folder.watch(declarations(), Arc::clone(&self.read_files), closing.clone()));
     }
 
     /// Tells all products where this server listens.
     pub async fn serving(&self, at: &Serving) -> Result<()> {
+        self.declarations.front().listens_at(&at.local_url);
         for product in &self.products {
             product.serving(at).await?;
         }
@@ -123,6 +150,7 @@ impl House {
             },
             bearers: self.bearers.clone(),
             endpoints: endpoints.collect::<Result<_>>()?,
+            workflows: Some(Arc::clone(&self.declarations)),
             upkeep: upkeep::of(self, config)?,
             closing: closing.clone(),
         };
@@ -155,6 +183,22 @@ impl House {
             })
         })
     }
+}
+
+/// What the database has, before the first operation goes on.
+async fn declarations(config: &Config, engine: &Engine) -> Result<Arc<Declarations>> {
+    let reach = Reach {
+        allow_http: config.workflows.allow_http,
+        allow_link_local: config.workflows.allow_link_local,
+    };
+    let client = StepClient::new(reach).context("cannot make the client of declared steps")?;
+    let declarations = Declarations::new(engine.clone(), client);
+    let public_url = config.workflows.public_url.as_ref().or(config.console.public_url.as_ref());
+    if let Some(url) = public_url {
+        declarations.front().listens_at(url.as_str());
+    }
+    declarations.read_changes().await.context("cannot read the declared workflows")?;
+    Ok(declarations)
 }
 
 /// What opens values that were sealed for a resource.

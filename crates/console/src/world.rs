@@ -33,6 +33,7 @@ impl World {
             settings: ServerSettings::default(),
             bearers: None,
             endpoints: Vec::new(),
+            workflows: None,
             upkeep: Upkeep::default(),
             closing: tokio_util::sync::CancellationToken::new(),
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::HeaderValue;
+use declared::Declarations;
 use engine::{AccessStore, Engine, PeopleStore};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +29,8 @@ pub struct Server {
     pub bearers: Option<Arc<dyn Bearers>>,
     /// What the products add.
     pub endpoints: Vec<Arc<dyn Endpoints>>,
+    /// Workflows that are declared at run time, where this server takes any.
+    pub workflows: Option<Arc<Declarations>>,
     /// What may be shown of the process itself.
     pub upkeep: Upkeep,
     /// Cancelled when the process stops: event streams end then, so that connections can close.

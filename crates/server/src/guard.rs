@@ -2,12 +2,13 @@
 
 use api::{Code, Error, Problem};
 use axum::extract::MatchedPath;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use engine::Capability;
 
 use crate::app_state::AppState;
 use crate::audit::AuditEntry;
-use crate::auth::authenticate;
+use crate::auth::{BearerToken, authenticate, bearer_token};
 use crate::error;
 use crate::http::{Admission, Api, Denial, Failure, Fault, request_id, rights};
 use crate::principal::Principal;
@@ -45,8 +46,17 @@ impl Api for AppState {
             Needs::Nothing => None,
             Needs::ReadUnlessPublic => (!self.settings.public_metrics).then_some(Capability::Read),
             Needs::Can(capability) => Some(capability),
+            Needs::OperateOrSignalToken if has_signal_token(&parts.headers) => None,
+            Needs::OperateOrSignalToken => Some(Capability::Operate),
         };
-        let mut entry = None;
+        // A token that the handler checks has no name of its own.
+        let of_service = |action| AuditEntry {
+            who: SERVICE.to_owned(),
+            action,
+            path: parts.uri.path().to_owned(),
+            request: request_id(parts),
+        };
+        let mut entry = right.action.map(of_service);
         if let Some(needed) = needed {
             // A request from inside the process brings its principal.
             let caller = match parts.extensions.get::<Principal>() {
@@ -67,6 +77,13 @@ impl Api for AppState {
         }
         Ok(Admission { limit: self.settings.request_timeout, is_change: right.action.is_some(), entry })
     }
+}
+
+/// Who signals with the token of an operation.
+const SERVICE: &str = "a service of the operation";
+
+fn has_signal_token(headers: &HeaderMap) -> bool {
+    matches!(bearer_token(headers), BearerToken::Found(token) if token.starts_with("sealed:"))
 }
 
 pub(crate) fn forbidden(caller: &Principal, needed: Capability) -> Failure {

@@ -31,6 +31,7 @@ pub mod sentence;
 pub mod tokens;
 mod upkeep;
 mod wire;
+mod workflows;
 
 pub use api::Code;
 pub use app_state::{AppState, RequestId, Server, ServerSettings, Shared};

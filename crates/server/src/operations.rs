@@ -10,6 +10,7 @@ pub mod list;
 pub mod plan;
 mod progress;
 pub mod signal;
+pub mod signal_one;
 pub mod stream;
 pub mod submit;
 pub mod watchers;

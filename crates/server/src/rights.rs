@@ -16,9 +16,11 @@ pub enum Needs {
     /// To read, unless the settings make metrics public.
     ReadUnlessPublic,
     Can(Capability),
+    /// To operate, or the token that the services of an operation have. The handler checks that one.
+    OperateOrSignalToken,
 }
 
-pub static RIGHTS: [Right; 36] = {
+pub static RIGHTS: [Right; 42] = {
     use Needs::{Nothing, ReadUnlessPublic};
     const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
     const READ: Needs = Needs::Can(Capability::Read);
@@ -38,7 +40,18 @@ pub static RIGHTS: [Right; 36] = {
         change(Method::POST, "/operations/{id}/retry", OPERATE, "operation.retry"),
         look("/workflows", READ),
         look("/workflows/{name}", READ),
+        change(Method::PUT, "/workflows/{name}", ADMINISTER, "workflow.apply"),
+        change(Method::DELETE, "/workflows/{name}", ADMINISTER, "workflow.delete"),
         look("/workflows/{name}/calls", READ),
+        look("/workflows/{name}/versions", READ),
+        look("/workflows/{name}/versions/{version}", READ),
+        change(Method::POST, "/workflows/{name}/dry-run", SUBMIT, "workflow.dry_run"),
+        change(
+            Method::POST,
+            "/operations/{id}/signals/{key}",
+            Needs::OperateOrSignalToken,
+            "operation.signal",
+        ),
         change(Method::POST, "/signals/{key}", OPERATE, "signal.send"),
         look("/tokens", ADMINISTER),
         change(Method::POST, "/tokens", ADMINISTER, "token.create"),
@@ -82,7 +95,11 @@ mod tests {
         for right in &RIGHTS {
             let changes = right.method != Method::GET;
             assert_eq!(changes, right.action.is_some(), "{} {}", right.method, right.path);
-            let more = matches!(right.needs, Needs::Can(needed) if !engine::Role::Reader.can(needed));
+            let more = match right.needs {
+                Needs::Can(needed) => !engine::Role::Reader.can(needed),
+                Needs::OperateOrSignalToken => true,
+                Needs::Nothing | Needs::ReadUnlessPublic => false,
+            };
             assert!(more || !changes || right.path == "/me/password", "{} {}", right.method, right.path);
         }
     }

@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use crate::app_state::{AppState, Server, Shared};
 use crate::frame::frame;
 use crate::inside::Inside;
-use crate::{audit, errors, health, http, metrics, openapi, operations, people, tokens, upkeep};
+use crate::{audit, errors, health, http, metrics, openapi, operations, people, tokens, upkeep, workflows};
 
 /// All doors, ready to be served.
 ///
@@ -52,8 +52,16 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(operations::control::resume))
         .routes(routes!(operations::control::retry))
         .routes(routes!(operations::signal::signal))
+        .routes(routes!(operations::signal_one::signal_operation))
         .routes(routes!(operations::plan::list_workflows))
-        .routes(routes!(operations::plan::get_workflow))
+        .routes(routes!(
+            operations::plan::get_workflow,
+            workflows::apply::apply_workflow,
+            workflows::delete::delete_workflow
+        ))
+        .routes(routes!(workflows::versions::list_workflow_versions))
+        .routes(routes!(workflows::versions::get_workflow_version))
+        .routes(routes!(workflows::dry_run::dry_run_workflow))
         .routes(routes!(operations::calls::get_workflow_calls))
         .routes(routes!(tokens::list::list_tokens, tokens::create::create_token))
         .routes(routes!(tokens::delete::delete_token))

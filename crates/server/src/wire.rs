@@ -159,10 +159,15 @@ impl ToWire for WorkflowInfo {
     fn to_wire(self) -> Workflow {
         Workflow {
             workflow: self.workflow,
+            version: self.version,
+            source: WorkflowSource::default(),
+            changed_by: None,
+            changed_at: None,
             about: self.about,
             on_failure: self.on_failure.to_owned(),
             deadline_seconds: self.deadline_seconds,
             steps: self.steps.to_wire(),
+            params: (*self.schema).clone(),
         }
     }
 }

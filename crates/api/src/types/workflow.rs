@@ -3,13 +3,25 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
+
+use super::{Moment, WorkflowFileError, WorkflowSource};
 
 /// A kind of operation, with its plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Workflow {
     #[schema(example = "demo.hello")]
     pub workflow: String,
+    /// Of a workflow that was declared; one of the program has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u32>,
+    #[serde(default)]
+    pub source: WorkflowSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<Moment>,
     pub about: String,
     /// `unwind` takes back what was made when a step fails, `leave` leaves it.
     #[schema(example = "unwind")]
@@ -18,6 +30,9 @@ pub struct Workflow {
     pub deadline_seconds: u64,
     /// In the order in which they run.
     pub steps: Vec<WorkflowStep>,
+    /// JSON Schema of the params, for forms, completion and checks.
+    #[serde(default)]
+    pub params: Value,
 }
 
 /// One line of the plan.
@@ -41,6 +56,9 @@ pub struct WorkflowStep {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkflowList {
     pub items: Vec<Workflow>,
+    /// Files in the folder of workflows that are wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_errors: Vec<WorkflowFileError>,
 }
 
 /// How the steps of a workflow were called by one process since it started.

@@ -2,9 +2,10 @@
 
 use api::client::{Client, Events};
 use api::types::{
-    ChangeUser, Control, Explanation, IssuedToken, JournalPage, JournalQuery, ListQuery, MadeUser, NewToken,
-    NewUser, Operation, OperationDetail, OperationPage, Signalled, SignedOut, Submit, TokenList, User,
-    UserList, Verb,
+    AppliedWorkflow, ChangeUser, Control, DryRun, DryRunCalls, Explanation, IssuedToken, JournalPage,
+    JournalQuery, ListQuery, MadeUser, NewToken, NewUser, Operation, OperationDetail, OperationPage,
+    Signalled, SignedOut, Submit, TokenList, User, UserList, Verb, Workflow, WorkflowContent, WorkflowList,
+    WorkflowVersionList,
 };
 use reqwest::Method;
 use serde_json::Value;
@@ -52,6 +53,38 @@ impl PlatformClient {
 
     pub async fn signal(&self, key: &str, payload: &Value) -> Answered<Signalled> {
         self.http.post(&["signals", key], payload).await
+    }
+
+    pub async fn signal_operation(&self, id: Uuid, key: &str, payload: &Value) -> Answered<Signalled> {
+        self.http.post(&["operations", &id.to_string(), "signals", key], payload).await
+    }
+
+    pub async fn workflows(&self) -> Answered<WorkflowList> {
+        self.http.get(&["workflows"]).await
+    }
+
+    pub async fn workflow(&self, name: &str) -> Answered<Workflow> {
+        self.http.get(&["workflows", name]).await
+    }
+
+    pub async fn workflow_versions(&self, name: &str) -> Answered<WorkflowVersionList> {
+        self.http.get(&["workflows", name, "versions"]).await
+    }
+
+    pub async fn workflow_version(&self, name: &str, version: u32) -> Answered<WorkflowContent> {
+        self.http.get(&["workflows", name, "versions", &version.to_string()]).await
+    }
+
+    pub async fn apply_workflow(&self, name: &str, declaration: &Value) -> Answered<AppliedWorkflow> {
+        self.http.request(Method::PUT, &["workflows", name])?.json(declaration).read().await
+    }
+
+    pub async fn delete_workflow(&self, name: &str) -> Answered<()> {
+        self.http.request(Method::DELETE, &["workflows", name])?.send().await.map(drop)
+    }
+
+    pub async fn dry_run(&self, name: &str, asked: &DryRun) -> Answered<DryRunCalls> {
+        self.http.post(&["workflows", name, "dry-run"], asked).await
     }
 
     pub async fn tokens(&self) -> Answered<TokenList> {

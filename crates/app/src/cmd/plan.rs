@@ -1,14 +1,16 @@
-//! `plan` and `steps`: the tables of steps, read from the code. No server is needed. With params, `plan` is a dry
-//! run.
+//! `plan` and `steps`: the tables of steps, as the server has them. Without a server they are read from the code, which
+//! knows no declared workflow. With params, `plan` is a dry run.
 
 mod dry_run;
 
 use anyhow::{Result, bail};
+use api::client::CallError;
 use api::types::{Workflow, WorkflowList, WorkflowStep};
 use clap::Args;
 use server::ToWire;
 
 use crate::cli::Global;
+use crate::client::PlatformClient;
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -21,12 +23,16 @@ pub struct PlanArgs {
     /// Print the request that would be sent for this, and send nothing: a file, JSON, or - for stdin
     #[arg(long, value_name = "FILE")]
     params: Option<String>,
+    /// Another version of a declared workflow than the newest
+    #[arg(long, value_name = "N", conflicts_with = "params")]
+    version: Option<u32>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   provision-engine plan demo.hello
   provision-engine plan demo.hello -o json
+  provision-engine plan acme.database --version 3
   provision-engine plan runtime.provision --params examples/runtime.yaml
 
 The file says what a platform would ask for: plan, parameters, and context if it matters.
@@ -98,8 +104,21 @@ fn cells(step: &WorkflowStep, is_wide: bool) -> Vec<Cell> {
     cells
 }
 
-/// Every workflow of this release, without a server, a database or an external system.
-fn workflows(global: &Global) -> Vec<Workflow> {
+/// Every workflow that the server has; without a server those of this release.
+async fn workflows(global: &Global) -> Result<Vec<Workflow>> {
+    let asked = match PlatformClient::find(global) {
+        Ok(client) => client.workflows().await,
+        Err(_) => return Ok(of_this_release(global)),
+    };
+    match asked {
+        Ok(list) => Ok(list.items),
+        Err(CallError::Unreachable { .. }) => Ok(of_this_release(global)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn of_this_release(global: &Global) -> Vec<Workflow> {
+    note("no server answers: these are the workflows of this release; declared ones are not among them");
     global.app.without_database().workflows().to_wire()
 }
 
@@ -107,11 +126,19 @@ pub async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
     if let Some(params) = &args.params {
         return dry_run::run(global, &args.workflow, params).await;
     }
-    let all = workflows(global);
+    if let Some(version) = args.version {
+        let content = PlatformClient::find(global)?.workflow_version(&args.workflow, version).await?;
+        return show(global, &content.plan);
+    }
+    let all = workflows(global).await?;
     let Some(workflow) = all.iter().find(|workflow| workflow.workflow == args.workflow) else {
         let known: Vec<&str> = all.iter().map(|workflow| workflow.workflow.as_str()).collect();
         bail!("there is no workflow {:?}; known are {}", args.workflow, known.join(", "));
     };
+    show(global, workflow)
+}
+
+fn show(global: &Global, workflow: &Workflow) -> Result<Exit> {
     if matches!(global.output, Format::Table | Format::Wide) {
         let ends = if workflow.on_failure == "unwind" { "taken back" } else { "left" };
         note(format!("{} When a step fails, the work of the steps before it is {ends}.", workflow.about));
@@ -120,7 +147,8 @@ pub async fn one(global: &Global, args: &PlanArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-pub fn all(global: &Global, _: &StepsArgs) -> Result<Exit> {
-    output::print(global.output, &WorkflowList { items: workflows(global) })?;
+pub async fn all(global: &Global, _: &StepsArgs) -> Result<Exit> {
+    let items = workflows(global).await?;
+    output::print(global.output, &WorkflowList { items, file_errors: Vec::new() })?;
     Ok(Exit::GOOD)
 }

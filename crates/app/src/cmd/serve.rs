@@ -47,7 +47,7 @@ Examples:
   provision-engine serve --sandbox-url http://127.0.0.1:4711
 
 SIGTERM or Ctrl-C stops it gracefully, a second one at once. SIGHUP reads the key ring
-again and opens the log file anew. No configuration is needed; `provision-engine config
+and the files of workflows again and opens the log file anew. No configuration is needed; `provision-engine config
 show` prints what is in force.";
 
 /// Serve in the foreground
@@ -137,6 +137,7 @@ async fn housekeeping(server: &Server, logs: &Logs) -> Infallible {
         if let Ok(mut hangup) = signal(SignalKind::hangup()) {
             while hangup.recv().await.is_some() {
                 logs.reopen();
+                house.read_files.notify_one();
                 house.keys.reload(&house.ring).await;
                 if let Some(tls) = tls {
                     tls.reload();

@@ -7,6 +7,7 @@ mod log;
 mod sandbox;
 mod server;
 mod store;
+mod workflows;
 
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub use log::{Log, LogComponents, LogFormat, LogOutput, LogSeverity, LogSystem, 
 pub use sandbox::Sandbox;
 pub use server::{ClientCertificates, Server, ServerTls};
 pub use store::{Database, Store};
+pub use workflows::Workflows;
 
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -39,6 +41,7 @@ pub struct Config {
     pub console: Console,
     pub store: Store,
     pub engine: Engine,
+    pub workflows: Workflows,
     pub sandbox: Sandbox,
     pub identity: Identity,
     pub log: Log,
@@ -69,8 +72,15 @@ const SECRETS: &[Setting] = &[
 
 /// All settings of a program with these of its products.
 pub fn platform_table(products: &[&[Setting]]) -> Table {
-    let before =
-        [GENERAL, Server::SETTINGS, Console::SETTINGS, Store::SETTINGS, Engine::SETTINGS, Sandbox::SETTINGS];
+    let before = [
+        GENERAL,
+        Server::SETTINGS,
+        Console::SETTINGS,
+        Store::SETTINGS,
+        Engine::SETTINGS,
+        Workflows::SETTINGS,
+        Sandbox::SETTINGS,
+    ];
     let after = [Identity::SETTINGS, Log::SETTINGS, SECRETS];
     Table::new(&[&before, products, &after].concat())
 }
@@ -112,6 +122,7 @@ impl Config {
             console: settings.section(),
             store: settings.section(),
             engine: settings.section(),
+            workflows: settings.section(),
             sandbox: settings.section(),
             products: app.read(&mut settings).into_iter().collect(),
             kept,

@@ -17,6 +17,7 @@ fn path(template: &str) -> String {
         .replace("{code}", "not-found")
         .replace("{name}", "nobody")
         .replace("{key}", "nothing")
+        .replace("{version}", "1")
 }
 
 fn role_of(world: &World, token: &str) -> Option<Role> {
@@ -45,6 +46,7 @@ async fn every_route_lets_in_who_has_the_right_and_nobody_else() {
             let needed = match right.needs {
                 Needs::Nothing => None,
                 Needs::ReadUnlessPublic => Some(Capability::Read),
+                Needs::OperateOrSignalToken => Some(Capability::Operate),
                 Needs::Can(capability) => Some(capability),
             };
             match (needed, role_of(&world, token)) {

@@ -99,6 +99,7 @@ pub(crate) async fn launch_world_with(
         settings,
         bearers: Some(Arc::new(Issuer)),
         endpoints: crate::world::endpoints_with(Some(door)),
+        workflows: None,
         upkeep: server::Upkeep::default(),
         closing: CancellationToken::new(),
     });

@@ -56,4 +56,5 @@ mod stream;
 mod tokens;
 mod trouble;
 mod upkeep;
+mod workflows;
 mod world;

@@ -316,6 +316,7 @@ fn with_bearers(base: World, bearers: Arc<dyn Bearers>) -> World {
         settings: settings(),
         bearers: Some(bearers),
         endpoints: endpoints(),
+        workflows: None,
         upkeep: server::Upkeep::default(),
         closing: base.closing.clone(),
     });

@@ -92,6 +92,7 @@ pub(crate) async fn broker_of(settings: BrokerSettings, catalog: &str) -> Broker
         settings,
         bearers: None,
         endpoints: vec![Arc::new(RuntimesApi { catalog: Arc::new(Catalog::parse(catalog).unwrap()), osb })],
+        workflows: None,
         upkeep: server::Upkeep::default(),
         closing: CancellationToken::new(),
     };

@@ -114,6 +114,7 @@ pub(crate) async fn runtimes() -> Runtimes {
         settings: settings(),
         bearers: None,
         endpoints: vec![Arc::new(RuntimesApi { catalog: CATALOG.clone(), osb: OsbSettings::default() })],
+        workflows: None,
         upkeep: server::Upkeep::default(),
         closing: base.closing.clone(),
     });

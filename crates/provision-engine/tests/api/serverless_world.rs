@@ -93,6 +93,7 @@ pub(crate) async fn nebula_with(wishes: Wishes) -> NebulaWorld {
         settings: settings(),
         bearers: None,
         endpoints: vec![Arc::new(ServerlessApi(Some(door)))],
+        workflows: None,
         upkeep: server::Upkeep::default(),
         closing: closing.clone(),
     };

@@ -71,6 +71,7 @@ async fn world_with(upkeep: Upkeep) -> World {
         settings: settings(),
         bearers: None,
         endpoints: endpoints(),
+        workflows: None,
         upkeep,
         closing: base.closing.clone(),
     });

@@ -13,6 +13,7 @@ use ::serverless::api::ServerlessApi;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use declared::{Declarations, Reach, StepClient};
 use engine::prelude::{ExposeSecret, async_trait};
 use engine::secret::{KeyRing, SharedRing};
 use engine::{Clock, Engine, Proof, Role, Timestamp, WallClock};
@@ -121,6 +122,7 @@ pub(crate) async fn sleeping_world_with(settings: ServerSettings) -> World {
         settings,
         bearers: None,
         endpoints: endpoints(),
+        workflows: Some(Declarations::new(engine.clone(), StepClient::new(Reach::default()).unwrap())),
         upkeep: server::Upkeep::default(),
         closing: closing.clone(),
     };

@@ -187,6 +187,7 @@ impl World {
             settings: ServerSettings::default(),
             bearers: Some(Arc::new(Oidc::new(settings, clock.clone()).unwrap())),
             endpoints: endpoints(Some(door)),
+            workflows: None,
             upkeep: server::Upkeep::default(),
             closing: CancellationToken::new(),
         });

@@ -9,6 +9,7 @@ use crate::app_state::{AppState, Shared};
 use crate::http::Failure;
 use crate::query::{Name, Query};
 use crate::wire::{self, ToWire};
+use crate::workflows::{file_errors, with_origin};
 
 /// Every workflow of this release, with its plan.
 #[utoipa::path(
@@ -20,8 +21,9 @@ pub(crate) async fn list_workflows(
     query: Query,
 ) -> Result<Json<wire::WorkflowList>, Failure> {
     query.finish()?;
-    let items = app.engine.workflows().to_wire();
-    Ok(Json(wire::WorkflowList { items }))
+    let all = app.engine.workflows().into_iter();
+    let items = all.map(|info| with_origin(&app, info.to_wire())).collect();
+    Ok(Json(wire::WorkflowList { items, file_errors: file_errors(&app) }))
 }
 
 /// The plan of one workflow: its steps with weights and titles.
@@ -40,7 +42,7 @@ pub(crate) async fn get_workflow(
     query: Query,
 ) -> Result<Json<wire::Workflow>, Failure> {
     query.finish()?;
-    Ok(Json(find(&app, &name)?.to_wire()))
+    Ok(Json(with_origin(&app, find(&app, &name)?.to_wire())))
 }
 
 /// The workflow with this name, which must be there.

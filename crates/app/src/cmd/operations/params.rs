@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use anyhow::{Context, Result, bail};
+use config::nearest;
 use serde_json::{Map, Value};
 
 /// Reads `JSON`, `@FILE` or `-` for stdin.
@@ -22,8 +23,9 @@ pub(super) fn json(flag: &str, text: &str) -> Result<Value> {
     serde_json::from_str(&text).with_context(|| format!("{flag}: {source} is not JSON"))
 }
 
-/// The params of an operation: the whole, with single ones laid over it.
-pub(super) fn params(whole: Option<&str>, single: &[String]) -> Result<Value> {
+/// The params of an operation: the whole, with single ones laid over it. The schema of the workflow says their types,
+/// where it is known.
+pub(super) fn params(whole: Option<&str>, single: &[String], schema: &Value) -> Result<Value> {
     let mut params = match whole.map(|text| json("--params", text)).transpose()? {
         None => Map::new(),
         Some(Value::Object(params)) => params,
@@ -34,9 +36,48 @@ pub(super) fn params(whole: Option<&str>, single: &[String]) -> Result<Value> {
         let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
             bail!("--param: expected KEY=VALUE, got {pair:?}");
         };
-        params.insert(key.to_owned(), guessed(value));
+        params.insert(key.to_owned(), typed(key, value, schema)?);
     }
     Ok(Value::Object(params))
+}
+
+/// A value of the type that the schema says.
+fn typed(key: &str, text: &str, schema: &Value) -> Result<Value> {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return Ok(guessed(text));
+    };
+    let Some(property) = properties.get(key) else {
+        if let Some(meant) = nearest::among(key, properties.keys().map(String::as_str)) {
+            bail!("--param: there is no param {key}; did you mean {meant}?");
+        }
+        if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            bail!("--param: there is no param {key}; there are {}", known.join(", "));
+        }
+        return Ok(guessed(text));
+    };
+    let options = property.get("enum").and_then(Value::as_array);
+    if let Some(options) = options {
+        let is_it = |option: &&Value| {
+            option.as_str().map_or_else(|| option.to_string(), str::to_owned).as_str() == text
+        };
+        let known = || options.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        return options
+            .iter()
+            .find(is_it)
+            .cloned()
+            .with_context(|| format!("--param {key}: it is one of {}", known()));
+    }
+    let read = guessed(text);
+    match property.get("type").and_then(Value::as_str) {
+        Some("string") if !text.starts_with('"') => Ok(Value::String(text.to_owned())),
+        Some("integer") if !(read.is_i64() || read.is_u64()) => {
+            bail!("--param {key}: expected a whole number, got {text:?}")
+        }
+        Some("number") if !read.is_number() => bail!("--param {key}: expected a number, got {text:?}"),
+        Some("boolean") if !read.is_boolean() => bail!("--param {key}: expected true or false, got {text:?}"),
+        _ => Ok(read),
+    }
 }
 
 /// What reads as JSON is JSON; anything else is text, so that nobody has to quote quotes.
@@ -54,12 +95,37 @@ mod tests {
     fn single_params_win_and_are_json_where_they_can_be() {
         let single =
             ["wait_ms=250", "name=Ada Lovelace", "fail=true", "id=\"7\"", "x=a=b"].map(str::to_owned);
-        let read = params(Some(r#"{"name": "Bob", "y": null}"#), &single).unwrap();
+        let none = Value::Null;
+        let read = params(Some(r#"{"name": "Bob", "y": null}"#), &single, &none).unwrap();
         let expected = json!({
             "name": "Ada Lovelace", "wait_ms": 250, "fail": true, "id": "7", "x": "a=b", "y": null,
         });
         assert_eq!(read, expected);
-        assert_eq!(params(None, &[]).unwrap(), json!({}));
+        assert_eq!(params(None, &[], &none).unwrap(), json!({}));
+    }
+
+    #[test]
+    fn the_schema_says_the_types_and_what_was_meant() {
+        let schema = json!({"properties": {
+            "team": {"type": "string"}, "count": {"type": "integer"}, "on": {"type": "boolean"},
+            "size": {"enum": ["small", 3]},
+        }});
+        let read =
+            |pair: &str| params(None, &[pair.to_owned()], &schema).map_err(|error| format!("{error:#}"));
+        assert_eq!(read("team=7").unwrap(), json!({"team": "7"}));
+        assert_eq!(read("team=\"7\"").unwrap(), json!({"team": "7"}));
+        assert_eq!(read("count=7").unwrap(), json!({"count": 7}));
+        assert_eq!(read("size=3").unwrap(), json!({"size": 3}));
+        assert_eq!(read("other=x").unwrap(), json!({"other": "x"}));
+        for (pair, part) in [
+            ("taem=red", "did you mean team?"),
+            ("count=many", "expected a whole number"),
+            ("on=1", "expected true or false"),
+            ("size=large", "it is one of \"small\", 3"),
+        ] {
+            let error = read(pair).unwrap_err();
+            assert!(error.contains(part), "{pair}: {error}");
+        }
     }
 
     #[test]
@@ -67,7 +133,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "{\"a\": 1}").unwrap();
         let at = format!("@{}", file.path().display());
-        assert_eq!(params(Some(&at), &[]).unwrap(), json!({"a": 1}));
+        assert_eq!(params(Some(&at), &[], &Value::Null).unwrap(), json!({"a": 1}));
         for (whole, single, part) in [
             (Some("{"), "", "is not JSON"),
             (Some("@/nowhere"), "", "cannot read /nowhere"),
@@ -77,7 +143,7 @@ mod tests {
         ] {
             let single: Vec<String> =
                 Some(single).filter(|s| !s.is_empty()).map(str::to_owned).into_iter().collect();
-            let error = format!("{:#}", params(whole, &single).unwrap_err());
+            let error = format!("{:#}", params(whole, &single, &Value::Null).unwrap_err());
             assert!(error.contains(part), "{error}");
         }
     }

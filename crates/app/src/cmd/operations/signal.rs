@@ -1,6 +1,6 @@
 //! `operations signal`: tells whoever waits for a key.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
@@ -12,14 +12,18 @@ use crate::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
 Examples:
+  provision-engine operations signal ID approved --payload '{\"by\": \"ann\"}'
   provision-engine operations signal image-ready/42 --payload '{\"image\": \"ami-1\"}'";
 
 /// Send a signal to whoever waits for its key, now or later
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct SignalArgs {
-    /// The key
-    key: String,
+    /// The operation that is told something, or a key that any operation may wait for
+    #[arg(value_name = "ID or KEY")]
+    target: String,
+    /// The key that a step of this operation waits for
+    key: Option<String>,
     /// What to tell: JSON, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     payload: Option<String>,
@@ -27,12 +31,19 @@ pub(super) struct SignalArgs {
 
 pub(super) async fn run(global: &Global, args: &SignalArgs, client: &PlatformClient) -> Result<Exit> {
     let payload = args.payload.as_deref().map_or(Ok(Value::Null), |text| json("--payload", text))?;
-    let signalled = client.signal(&args.key, &payload).await?;
+    let signalled = match &args.key {
+        Some(key) => {
+            let id =
+                args.target.parse().with_context(|| format!("{:?} is no id of an operation", args.target))?;
+            client.signal_operation(id, key, &payload).await?
+        }
+        None => client.signal(&args.target, &payload).await?,
+    };
     if matches!(global.output, Format::Json | Format::Yaml) {
         output::print_value(global.output, &signalled)?;
     }
     note(match signalled.woke {
-        0 => "nobody waits for this key yet; the signal is kept".to_owned(),
+        0 => "no step waits for this key yet; the signal is kept".to_owned(),
         1 => "woke one operation".to_owned(),
         count => format!("woke {count} operations"),
     });

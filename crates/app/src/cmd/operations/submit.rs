@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use api::client::CallError;
 use api::types::{Operation, Phase, Submit};
 use clap::Args;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail};
@@ -32,7 +33,8 @@ pub(super) struct SubmitArgs {
     /// What the workflow wants to know: a JSON object, @FILE, or - for stdin
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
-    /// One of the params; the value is JSON where it reads as JSON, and text otherwise
+    /// One of the params, of the type that the workflow says; without one it is JSON where it reads as JSON, and text
+    /// otherwise
     #[arg(long = "param", value_name = "KEY=VALUE")]
     single: Vec<String>,
     /// What the operation works on; only one operation at a time works on a resource
@@ -58,12 +60,17 @@ pub(super) struct SubmitArgs {
 }
 
 impl SubmitArgs {
-    fn body(&self) -> Result<Submit> {
+    async fn body(&self, client: &PlatformClient) -> Result<Submit> {
+        // Without its schema the types are guessed; the server checks them in any case.
+        let schema = match self.single.as_slice() {
+            [] => Value::Null,
+            _ => client.workflow(&self.workflow).await.map_or(Value::Null, |workflow| workflow.params),
+        };
         Ok(Submit {
             workflow: self.workflow.clone(),
             resource: self.resource.clone(),
             tenant: self.tenant.clone(),
-            params: params::params(self.params.as_deref(), &self.single)?,
+            params: params::params(self.params.as_deref(), &self.single, &schema)?,
             queue: self.queue,
         })
     }
@@ -82,7 +89,7 @@ pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformCli
     if args.idempotency_key.as_deref() == Some("") {
         bail!("--idempotency-key: expected at least one character");
     }
-    let body = args.body()?;
+    let body = args.body(client).await?;
     if args.count > 1 {
         let keys: Vec<String> = (1..=args.count).map(|number| args.key(number)).collect();
         return bulk::run(global, &body, keys, &args.waiting, client).await;

@@ -4,20 +4,28 @@ use std::fs;
 use std::io::{self, Read};
 
 use anyhow::{Context, Result, bail};
+use api::types::{DryRun, DryRunCalls, Submit};
 use serde_json::Value;
 
 use crate::cli::Global;
+use crate::client::PlatformClient;
 use crate::cmd;
 use crate::exit::Exit;
-use crate::output::{self, Format, note};
+use crate::output::{self, Answer, Cell, Format, Table, note};
 
 /// A request of a platform is much smaller.
 const BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
     let Some(dry_run) = global.app.dry_runs().find(|known| known.workflow == workflow) else {
-        let known: Vec<&str> = global.app.dry_runs().map(|known| known.workflow).collect();
-        bail!("a dry run is possible for {} only, not for {workflow:?}", known.join(", "));
+        if global.app.without_database().is_compiled(workflow) {
+            let known: Vec<&str> = global.app.dry_runs().map(|known| known.workflow).collect();
+            bail!(
+                "a dry run is possible for {} and declared workflows only, not for {workflow:?}",
+                known.join(", ")
+            );
+        }
+        return declared(global, workflow, params).await;
     };
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
@@ -27,6 +35,36 @@ pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result
     output::print_value(format, &request)?;
     note("nothing was sent");
     Ok(Exit::GOOD)
+}
+
+/// The server lists the calls of a declared workflow.
+async fn declared(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
+    let params = serde_saphyr::from_str::<Value>(&read(params)?).context("--params is no JSON or YAML")?;
+    let asked = DryRun { params, tenant: Submit::default_tenant() };
+    let calls = PlatformClient::find(global)?.dry_run(workflow, &asked).await?;
+    output::print(global.output, &calls)?;
+    note("nothing was called");
+    Ok(Exit::GOOD)
+}
+
+impl Answer for DryRunCalls {
+    fn table(&self, _is_wide: bool) -> Table {
+        let mut table = Table::new(["WEIGHT", "STEP", "CALL", "UNDO", "DEPENDS ON"]);
+        for call in &self.calls {
+            table.row([
+                Cell::number(call.weight),
+                Cell::new(&call.step),
+                Cell::new(&call.url),
+                Cell::maybe(call.undo.as_deref()),
+                Cell::maybe(call.depends_on.as_deref()),
+            ]);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.calls.iter().map(|call| call.step.clone()).collect()
+    }
 }
 
 fn read(params: &str) -> Result<String> {

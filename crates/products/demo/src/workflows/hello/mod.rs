@@ -54,6 +54,21 @@ impl Workflow for Hello {
     type State = State;
     type Input = Input;
 
+    fn schema() -> serde_json::Value {
+        serde_json::json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "name": {"type": "string", "title": "Name", "description": "Who is greeted", "default": "world",
+                         "minLength": 1, "maxLength": NAME_CHARS_MAX},
+                "wait_ms": {"type": "integer", "title": "Wait", "minimum": 0, "maximum": WAIT_MS_MAX, "default": 0,
+                            "description": "How many milliseconds to wait before the letter is written"},
+                "fail": {"type": "boolean", "title": "Fail", "default": false,
+                         "description": "Whether it fails after that, to show how everything is taken back"},
+            },
+        })
+    }
+
     fn admit(asked: serde_json::Value, _sealer: &engine::secret::Sealer) -> Result<Params, String> {
         let params: Params = engine::parse(asked)?;
         if !(1..=NAME_CHARS_MAX).contains(&params.name.chars().count()) {

@@ -1,0 +1,38 @@
+//! `DELETE /workflows/{name}`
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use declared::Source;
+
+use super::{declarations, refused};
+use crate::app_state::Shared;
+use crate::audit::about;
+use crate::http::Failure;
+use crate::principal::Principal;
+use crate::query::Name;
+use crate::wire;
+
+/// Ends a declared workflow for new operations.
+///
+/// Operations that are under way end with the versions that they began with.
+#[utoipa::path(
+    delete, path = "/workflows/{name}", tag = "workflows", operation_id = "delete_workflow",
+    params(("name" = String, Path, description = "The name of the workflow.")),
+    responses(
+        (status = NO_CONTENT, description = "No new operation begins with it."),
+        (status = NOT_FOUND, body = wire::Problem, content_type = "application/problem+json",
+         description = "There is none that was declared: `workflow-not-found`."),
+        (status = CONFLICT, body = wire::Problem, content_type = "application/problem+json",
+         description = "It comes from a file: `declaration-conflict`."),
+    )
+)]
+pub(crate) async fn delete_workflow(
+    State(app): State<Shared>,
+    Extension(caller): Extension<Principal>,
+    Name(name): Name,
+) -> Result<impl IntoResponse, Failure> {
+    declarations(&app)?.withdraw(&name, &caller.name, &Source::Api).await.map_err(refused)?;
+    Ok((StatusCode::NO_CONTENT, about(&name)))
+}
