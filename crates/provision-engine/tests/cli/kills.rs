@@ -6,6 +6,8 @@ pub(crate) mod check;
 mod database;
 mod failover;
 pub(crate) mod launch;
+mod own_workflow;
+mod own_workflow_saves;
 mod random;
 mod runtimes;
 mod serverless;

@@ -18,6 +18,7 @@ mod launch_canary;
 mod launch_replicas;
 mod logs;
 mod operations;
+mod own_workflow;
 mod postgres;
 mod readme;
 mod replicas;

@@ -20,6 +20,7 @@ mod notice;
 mod notice_post;
 mod other_tenants;
 mod override_sources;
+mod own_workflow;
 mod poison;
 mod runtime;
 mod runtime_greeting;
@@ -32,6 +33,7 @@ mod serverless_site;
 mod serverless_trial;
 mod serverless_update;
 mod serverless_view;
+mod step_vectors;
 mod stepped_store;
 mod world;
 

@@ -205,7 +205,7 @@ fn greetings_are_right(script: &Value) {
     assert_eq!(standing, 2, "the failing one was taken back after {script}: {ledger}");
 }
 
-fn die() {
+pub(super) fn die() {
     let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     // The signal is on its way; nothing else may happen in the meantime.
     loop {
