@@ -22,8 +22,8 @@ use crate::plan::Plan;
 use crate::registry::{Registry, WorkflowInfo, sealing_context};
 use crate::secret::{Sealer, SharedRing};
 use crate::store::{
-    Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, SavedOperation, SavedReader, Shown, Stats,
-    Store, StoreError, Summary, Wish, Write,
+    Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, SavedOperation, SavedReader, Shown,
+    Stats, Store, StoreError, Summary, Total, Wish, Write,
 };
 use crate::worker::Worker;
 use crate::workflow::Workflow;
@@ -224,6 +224,21 @@ impl Engine {
 
     pub async fn journal(&self, id: OperationId, after: u32, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.worker.house.store.journal(id, after, limit).await
+    }
+
+    /// How many operations fit, by workflow and phase, among the newest `limit` that do.
+    pub async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+        self.worker.house.store.totals(query).await
+    }
+
+    /// What ended from this moment on, in spans of this length.
+    pub async fn history(
+        &self,
+        from: Timestamp,
+        span: Duration,
+        limit: usize,
+    ) -> Result<Vec<Ended>, StoreError> {
+        self.worker.house.store.history(from, span, limit).await
     }
 
     pub async fn stats(&self) -> Result<Stats, StoreError> {

@@ -55,7 +55,9 @@ pub use memory::{LastError, Memory, StuckAt, Turned, Wait};
 pub use observer::{Observer, StepResult, Unobserved};
 pub use operation::Operation;
 pub use outcome::{Cause, Done, Halt, LetGo, Outcome, done, fail, retry, skip, wait, wait_for};
-pub use people::{Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserChange, UserRow};
+pub use people::{
+    DRAFTS_MAX, DraftRow, Organisation, PeopleStore, Proof, ProofKind, SessionRow, UserChange, UserRow,
+};
 pub use phase::{Phase, Turn, Verb};
 pub use plan::{Admit, Condition, Declared, NameResource, OnFailure, Plan, StepInfo};
 pub use preview::Rehearsal;

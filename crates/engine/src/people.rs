@@ -137,7 +137,25 @@ pub struct SessionRow {
     pub created_at: Timestamp,
     pub seen_at: Timestamp,
     pub expires_at: Timestamp,
+    /// The browser and the address that it was begun from; empty in rows of earlier releases.
+    pub device: String,
+    pub address: String,
 }
+
+/// A form that is filled in over several pages. It belongs to a session and ends with it at the latest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftRow {
+    /// The digest of the session.
+    pub session: String,
+    pub id: String,
+    /// Sealed.
+    pub value: String,
+    pub saved_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+/// A session keeps its newest drafts, and no more than this.
+pub const DRAFTS_MAX: usize = 10;
 
 /// The part of a store that knows people.
 #[async_trait]
@@ -181,6 +199,10 @@ pub trait PeopleStore: Send + Sync + 'static {
     /// Signs somebody out everywhere; answers of how many sessions. A user and a token may have the same name: the
     /// proof tells them apart.
     async fn remove_sessions(&self, user: &str, proof: ProofKind) -> Result<u64, StoreError>;
-    /// Removes what has expired.
+    /// Removes sessions and drafts that have expired; answers how many sessions.
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError>;
+
+    /// Adds a draft or changes it. Where the session has more than [`DRAFTS_MAX`], those go that were saved first.
+    async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError>;
+    async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError>;
 }

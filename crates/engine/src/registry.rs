@@ -48,6 +48,8 @@ pub struct WorkflowInfo {
     pub about: String,
     pub on_failure: &'static str,
     pub deadline_seconds: u64,
+    /// It serves other operations.
+    pub housekeeping: bool,
     pub steps: Vec<StepInfo>,
     /// JSON Schema of the params.
     pub schema: Arc<Value>,
@@ -190,6 +192,7 @@ impl<W: Workflow> AnyPlan for Plan<W> {
                 OnFailure::Leave => "leave",
             },
             deadline_seconds: self.deadline().as_secs(),
+            housekeeping: W::HOUSEKEEPING,
             steps: self.describe(),
             schema: self.schema(),
         }

@@ -3,6 +3,7 @@
 mod memory;
 mod resource;
 mod saved;
+mod totals;
 
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub use saved::{
     RowKey, SavedEvent, SavedOperation, SavedReader, SealedPage, SealedPlace, SealedRow, SealedStore,
     SealedWriter,
 };
+pub use totals::{Ended, Total};
 
 /// The durable truth. Every method is one transaction; none may be half done.
 ///
@@ -60,6 +62,14 @@ pub trait Store: Send + Sync + 'static {
 
     /// One query for a page, oldest first.
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError>;
+
+    /// How many operations fit, by workflow and phase, among the newest `limit` that do.
+    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+        Ok(Total::count(self.list(query).await?))
+    }
+
+    /// What ended from this moment on, in spans of this length, as far as the newest `limit` ends tell.
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError>;
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError>;
 

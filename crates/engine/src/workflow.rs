@@ -22,6 +22,8 @@ pub trait Workflow: Send + Sync + 'static {
     const KIND: &'static str;
     /// One sentence for people.
     const ABOUT: &'static str;
+    /// It serves other operations, such as by delivering a message: lists for people leave it out unless it is asked for.
+    const HOUSEKEEPING: bool = false;
     /// How long an operation may take from its creation until it is given up.
     const DEADLINE: Duration = Duration::from_hours(24);
     /// What was asked. Saved once, never changed.

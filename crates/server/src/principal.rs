@@ -117,6 +117,8 @@ impl Principal {
             created_at: now,
             seen_at: now,
             expires_at: self.proof.expires_at().map_or(expires_at, |end| end.min(expires_at)),
+            device: String::new(),
+            address: String::new(),
         }
     }
 

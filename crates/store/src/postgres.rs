@@ -33,8 +33,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Wish, Write,
+    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Summary, Total, Wish, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -165,6 +165,14 @@ impl Store for PostgresStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         resource_list::page(&self.resources, query).await
+    }
+
+    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+        reader::totals(&self.reads, query).await
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        reader::history(&self.errands, from, span, limit).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

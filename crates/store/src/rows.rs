@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use engine::store::{
-    Claimed, ResourceRow, RowKey, SealedPage, SealedPlace, SealedRow, Signal, StoreError, Summary, Wish,
+    Claimed, Ended, ResourceRow, RowKey, SealedPage, SealedPlace, SealedRow, Signal, StoreError, Summary,
+    Total, Wish,
 };
 use engine::{
     Event, NodeId, OperationId, Organisation, Phase, Proof, ProofKind, Role, SessionRow, Timestamp, TokenRow,
@@ -260,6 +261,8 @@ pub(crate) struct SessionText {
     pub(crate) permissions: Option<String>,
     pub(crate) proof_digest: Option<String>,
     pub(crate) proof_expires_at: Option<i64>,
+    pub(crate) device: Option<String>,
+    pub(crate) address: Option<String>,
 }
 
 impl SessionText {
@@ -286,6 +289,8 @@ impl SessionText {
             permissions: Some(row.permissions.join(" ")),
             proof_digest,
             proof_expires_at: row.proof.expires_at().map(|at| at.0),
+            device: Some(row.device.clone()),
+            address: Some(row.address.clone()),
         }
     }
 
@@ -319,12 +324,29 @@ impl SessionText {
             created_at: Timestamp(self.created_at),
             seen_at: Timestamp(self.seen_at),
             expires_at: Timestamp(self.expires_at),
+            device: self.device.unwrap_or_default(),
+            address: self.address.unwrap_or_default(),
         })
     }
 }
 
 pub(crate) fn phase(text: &str) -> Result<Phase, StoreError> {
     text.parse().map_err(StoreError::Refused)
+}
+
+/// A line of totals, as the database has it.
+pub(crate) fn total((workflow, phase_name, count): (String, String, i64)) -> Result<Total, StoreError> {
+    Ok(Total { workflow, phase: phase(&phase_name)?, count: u64::from(unsigned(count)) })
+}
+
+/// What ended in one span of time, as the database has it.
+pub(crate) fn ended((nth, count, failed, micros): (i64, i64, i64, i64)) -> Ended {
+    Ended {
+        nth: unsigned(nth),
+        count: u64::from(unsigned(count)),
+        failed: u64::from(unsigned(failed)),
+        took: Duration::from_micros(u64::try_from(micros).unwrap_or_default()),
+    }
 }
 
 pub(crate) fn wish_text(wish: &Wish) -> Result<String, StoreError> {

@@ -23,8 +23,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Wish, Write,
+    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Summary, Total, Wish, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
 use rusqlite::params;
@@ -123,6 +123,15 @@ impl Store for SqliteStore {
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         let query = query.clone();
         self.readers.run(move |db| resource_list::page(db, &query)).await
+    }
+
+    async fn totals(&self, query: &Query) -> Result<Vec<Total>, StoreError> {
+        let query = query.clone();
+        self.readers.run(move |db| reader::totals(db, &query)).await
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        self.readers.run(move |db| reader::history(db, from, span, limit)).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
+    Claims, Ended, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
     Summary, Wish, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
@@ -206,6 +206,10 @@ impl Store for DyingStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.alive().await?.resources(query).await
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        self.alive().await?.history(from, span, limit).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

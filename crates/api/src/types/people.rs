@@ -147,6 +147,13 @@ pub struct Session {
     /// When it was last used.
     pub seen_at: Moment,
     pub expires_at: Moment,
+    /// The browser that it was begun with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(example = "Firefox on Linux")]
+    pub device: String,
+    /// The address that it was begun from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub address: String,
 }
 
 /// Newest first.

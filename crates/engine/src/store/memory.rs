@@ -19,8 +19,8 @@ use tokio::sync::Notify;
 use self::people::People;
 use self::resources::Resources;
 use super::{
-    Claims, Hold, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store, StoreError,
-    Summary, Wish, Write,
+    Claims, Ended, Hold, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
+    StoreError, Summary, Wish, Write,
 };
 use crate::access::{AuditRow, TokenRow};
 use crate::clock::Timestamp;
@@ -258,6 +258,22 @@ impl Store for MemoryStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         Ok(self.tables().resources.page(query))
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        let tables = self.tables();
+        let ends = tables.archive.values().filter_map(|row| Some((row.summary.finished_at?, &row.summary)));
+        let mut ends: Vec<_> = ends.filter(|(at, _)| *at >= from).collect();
+        ends.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        let mut found: BTreeMap<u32, Ended> = BTreeMap::new();
+        for (at, summary) in ends.into_iter().take(limit) {
+            let nth = u32::try_from(at.since(from).as_micros() / span.as_micros().max(1)).unwrap_or(u32::MAX);
+            let ended = found.entry(nth).or_insert(Ended { nth, ..Ended::default() });
+            ended.count += 1;
+            ended.failed += u64::from(summary.phase != Phase::Succeeded);
+            ended.took += at.since(summary.created_at);
+        }
+        Ok(found.into_values().collect())
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

@@ -35,6 +35,8 @@ pub(crate) async fn with_session(world: &World, digest: &str, user: &str, proof:
         created_at: now,
         seen_at: now,
         expires_at: now.plus(Duration::from_mins(1)),
+        device: String::new(),
+        address: String::new(),
     };
     world.store.add_session(&session).await.unwrap();
 }

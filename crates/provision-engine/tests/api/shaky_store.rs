@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use engine::prelude::async_trait;
 use engine::store::{
-    Claims, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
-    StoreError, Summary, Wish, Write,
+    Claims, Ended, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats,
+    Store, StoreError, Summary, Wish, Write,
 };
 use engine::{
-    AccessStore, AdminChange, AuditRow, Event, NodeId, OperationId, PeopleStore, ProofKind, SessionRow,
-    Timestamp, TokenRow, UserChange, UserRow,
+    AccessStore, AdminChange, AuditRow, DraftRow, Event, NodeId, OperationId, PeopleStore, ProofKind,
+    SessionRow, Timestamp, TokenRow, UserChange, UserRow,
 };
 use tokio::sync::Notify;
 
@@ -120,6 +120,11 @@ impl Store for ShakyStore {
         tokio::task::yield_now().await;
         found
     }
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        self.ask(false).await?;
+        self.inner.history(from, span, limit).await
+    }
+
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {
         self.ask(false).await?;
         self.inner.stats(now).await
@@ -243,5 +248,13 @@ impl PeopleStore for ShakyStore {
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
         self.ask(true).await?;
         self.inner.prune_sessions(now).await
+    }
+    async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError> {
+        self.ask(true).await?;
+        self.inner.save_draft(draft).await
+    }
+    async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError> {
+        self.ask(false).await?;
+        self.inner.find_draft(session, id).await
     }
 }

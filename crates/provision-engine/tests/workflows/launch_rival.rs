@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, Expect, MemoryStore, Portrait, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
+    Claims, Ended, Expect, MemoryStore, Portrait, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow,
     ResourceWrite, Shown, Stats, Store, StoreError, Summary, Wish, Write,
 };
 use engine::{Event, NodeId, OperationId, Timestamp};
@@ -82,6 +82,10 @@ impl Store for Rival {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.inner.resources(query).await
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        self.inner.history(from, span, limit).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

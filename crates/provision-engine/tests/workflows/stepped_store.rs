@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use engine::store::{
-    Claims, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats, Store,
-    StoreError, Summary, Wish, Write,
+    Claims, Ended, MemoryStore, Query, Receipt, ResourcePage, ResourceQuery, ResourceRow, Shown, Stats,
+    Store, StoreError, Summary, Wish, Write,
 };
 use engine::{Clock, Event, NodeId, OperationId, Timestamp};
 use tokio::sync::Notify;
@@ -229,6 +229,10 @@ impl Store for SteppedStore {
 
     async fn resources(&self, query: &ResourceQuery) -> Result<ResourcePage, StoreError> {
         self.turn().await.resources(query).await
+    }
+
+    async fn history(&self, from: Timestamp, span: Duration, limit: usize) -> Result<Vec<Ended>, StoreError> {
+        self.turn().await.history(from, span, limit).await
     }
 
     async fn stats(&self, now: Timestamp) -> Result<Stats, StoreError> {

@@ -2,8 +2,12 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AdminChange, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange, UserRow};
+use engine::{
+    AdminChange, DRAFTS_MAX, DraftRow, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange,
+    UserRow,
+};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
 use super::access::admin_change;
@@ -76,6 +80,8 @@ impl PeopleStore for PostgresStore {
                     &session.permissions,
                     &session.proof_digest,
                     &session.proof_expires_at,
+                    &session.device,
+                    &session.address,
                 ],
             )
             .await;
@@ -112,6 +118,25 @@ impl PeopleStore for PostgresStore {
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
         Ok(count(&self.errands.write(sql::PRUNE_SESSIONS, &[&now.0]).await?))
     }
+
+    async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError> {
+        // The others of the session; the statement does not see the one that it saves.
+        let others = rows::rows(DRAFTS_MAX - 1);
+        let saved = [&draft.saved_at.0 as &(dyn ToSql + Sync), &draft.expires_at.0, &others];
+        let row = [&draft.session as &(dyn ToSql + Sync), &draft.id, &draft.value];
+        self.errands.write(sql::SAVE_DRAFT, &[row, saved].concat()).await.map(drop)
+    }
+
+    async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError> {
+        let found = self.reads.read(sql::FIND_DRAFT, &[&session, &id]).await?;
+        Ok(found.first().map(|row| DraftRow {
+            session: row.get(0),
+            id: row.get(1),
+            value: row.get(2),
+            saved_at: Timestamp(row.get(3)),
+            expires_at: Timestamp(row.get(4)),
+        }))
+    }
 }
 
 fn count(gone: &[Row]) -> u64 {
@@ -144,6 +169,8 @@ fn session(row: &Row) -> Result<SessionRow, StoreError> {
         permissions: row.get(9),
         proof_digest: row.get(10),
         proof_expires_at: row.get(11),
+        device: row.get(12),
+        address: row.get(13),
     };
     found.read()
 }

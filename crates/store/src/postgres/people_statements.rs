@@ -54,15 +54,15 @@ pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_u
 pub(super) const ADD_SESSION: &str = "
     insert into sessions
         (digest, person, role, org, proof, created_at, seen_at, expires_at,
-         roles, permissions, proof_digest, proof_expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+         roles, permissions, proof_digest, proof_expires_at, device, address)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 pub(super) const FIND_SESSION: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at
+        roles, permissions, proof_digest, proof_expires_at, device, address
     from sessions where digest = $1";
 pub(super) const SESSIONS: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at
+        roles, permissions, proof_digest, proof_expires_at, device, address
     from sessions where $2::text is null or person = $2 order by n desc limit $1";
 pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = $2, expires_at = $3 where digest = $1";
 pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = $1 returning 1";
@@ -70,5 +70,19 @@ pub(super) const REMOVE_SESSIONS: &str = "
     with gone as (delete from sessions where person = $1 and proof = $2 returning 1)
     select count(*) from gone";
 pub(super) const PRUNE_SESSIONS: &str = "
-    with gone as (delete from sessions where expires_at <= $1 returning 1)
+    with gone as (
+        delete from sessions where expires_at <= $1 returning 1
+    ), drafts as (
+        delete from drafts where expires_at <= $1
+    )
     select count(*) from gone";
+pub(super) const SAVE_DRAFT: &str = "
+    with saved as (
+        insert into drafts (session, id, value, saved_at, expires_at) values ($1, $2, $3, $4, $5)
+        on conflict (session, id) do update set
+            value = excluded.value, saved_at = excluded.saved_at, expires_at = excluded.expires_at
+    )
+    delete from drafts where session = $1 and id in (
+        select id from drafts where session = $1 and id <> $2 order by saved_at desc, id desc offset $6)";
+pub(super) const FIND_DRAFT: &str =
+    "select session, id, value, saved_at, expires_at from drafts where session = $1 and id = $2";

@@ -22,28 +22,46 @@ macro_rules! page {
 }
 
 /// Active, queued and finished operations are looked for apart, because each has its own index by resource.
-pub(super) const LIST: &str = concat!(
-    "select * from (
+macro_rules! list {
+    () => {
+        concat!(
+            "select * from (
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
             null::int8 as finished_at, owner, wish
         from operations where not queued",
-    page!(),
-    "
+            page!(),
+            "
         union all
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
             null, owner, wish
         from operations where queued",
-    page!(),
-    "
+            page!(),
+            "
         union all
         (select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
             finished_at, null, null
         from archive where ($8 or phase <> 'succeeded')",
-    page!(),
-    "
+            page!(),
+            "
     ) as found
     order by id desc limit $7"
+        )
+    };
+}
+
+pub(super) const LIST: &str = list!();
+pub(super) const TOTALS: &str = concat!(
+    "select workflow collate \"C\", phase, count(*) from (",
+    list!(),
+    ") as newest group by 1, 2 order by 1, 2"
 );
+/// The newest ends, in spans of `$2` microseconds from `$1` on.
+pub(super) const HISTORY: &str = "
+    select (finished_at - $1) / $2, count(*), count(*) filter (where phase <> 'succeeded'),
+        sum(finished_at - created_at)::int8
+    from (select finished_at, created_at, phase from archive where finished_at >= $1
+        order by finished_at desc limit $3) as newest
+    group by 1 order by 1";
 pub(super) const JOURNAL: &str =
     "select seq, at, body from journal where operation = $1 and seq > $2 order by seq limit $3";
 /// A row of a resource, as `resource_list` takes it apart.

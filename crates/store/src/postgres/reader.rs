@@ -1,6 +1,8 @@
 //! Reading. All readers share a connection: questions are sent without waiting for earlier answers.
 
-use engine::store::{Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary};
+use std::time::Duration;
+
+use engine::store::{Ended, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
 use engine::{Event, OperationId, Phase, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -15,6 +17,7 @@ pub(super) const READER: Role = Role {
     statements: &[
         sql::SHOW,
         sql::LIST,
+        sql::TOTALS,
         sql::JOURNAL,
         sql::PING,
         sql::FIND_TOKEN,
@@ -25,6 +28,7 @@ pub(super) const READER: Role = Role {
         people::USERS,
         people::FIND_SESSION,
         people::SESSIONS,
+        people::FIND_DRAFT,
     ],
 };
 
@@ -33,6 +37,7 @@ pub(super) const ERRANDS: Role = Role {
     settings: BY_FILTER,
     statements: &[
         sql::STATS,
+        sql::HISTORY,
         sql::TRY_WRITING,
         sql::PRUNE,
         sql::ADD_TOKEN,
@@ -49,6 +54,7 @@ pub(super) const ERRANDS: Role = Role {
         people::REMOVE_SESSION,
         people::REMOVE_SESSIONS,
         people::PRUNE_SESSIONS,
+        people::SAVE_DRAFT,
     ],
 };
 
@@ -64,6 +70,16 @@ pub(super) async fn show(line: &Line, id: OperationId) -> Result<Option<Shown>, 
 }
 
 pub(super) async fn list(line: &Line, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    fitting(line, sql::LIST, query).await?.iter().map(summary).collect()
+}
+
+pub(super) async fn totals(line: &Line, query: &Query) -> Result<Vec<Total>, StoreError> {
+    let found = fitting(line, sql::TOTALS, query).await?;
+    found.iter().map(|row| rows::total((row.get(0), row.get(1), row.get(2)))).collect()
+}
+
+/// Runs a statement that has the filters of the list.
+async fn fitting(line: &Line, sql: &'static str, query: &Query) -> Result<Vec<Row>, StoreError> {
     let phases: Option<Vec<&str>> =
         Some(query.phases.iter().map(|phase| phase.as_str()).collect()).filter(|_| !query.phases.is_empty());
     // Most of the archive succeeded, so there is an index of the rest.
@@ -71,22 +87,22 @@ pub(super) async fn list(line: &Line, query: &Query) -> Result<Vec<Summary>, Sto
     let (before, from): (Option<Uuid>, Option<Uuid>) =
         (query.before.map(|id| id.0), query.from.map(|id| id.0));
     let limit = rows::rows(query.limit);
-    let found = line
-        .read(
-            sql::LIST,
-            &[
-                &query.workflow,
-                &phases,
-                &query.tenant,
-                &query.resource,
-                &before,
-                &from,
-                &limit,
-                &with_succeeded,
-            ],
-        )
-        .await?;
-    found.iter().map(summary).collect()
+    line.read(
+        sql,
+        &[&query.workflow, &phases, &query.tenant, &query.resource, &before, &from, &limit, &with_succeeded],
+    )
+    .await
+}
+
+pub(super) async fn history(
+    line: &Line,
+    from: Timestamp,
+    span: Duration,
+    limit: usize,
+) -> Result<Vec<Ended>, StoreError> {
+    let span = rows::lease_micros(span).max(1);
+    let found = line.read(sql::HISTORY, &[&from.0, &span, &rows::rows(limit)]).await?;
+    Ok(found.iter().map(|row| rows::ended((row.get(0), row.get(1), row.get(2), row.get(3)))).collect())
 }
 
 fn summary(row: &Row) -> Result<Summary, StoreError> {

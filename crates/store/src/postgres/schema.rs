@@ -10,12 +10,13 @@ use super::target::Target;
 use crate::{rows, rules};
 
 /// Every change of the schema, oldest first.
-const MIGRATIONS: [(u32, &str); 5] = [
+const MIGRATIONS: [(u32, &str); 6] = [
     (1, include_str!("../../migrations/postgres/0001_init.sql")),
     (2, include_str!("../../migrations/postgres/0002_resources.sql")),
     (3, include_str!("../../migrations/postgres/0003_people.sql")),
     (4, include_str!("../../migrations/postgres/0004_principals.sql")),
     (5, include_str!("../../migrations/postgres/0005_control_requests.sql")),
+    (6, include_str!("../../migrations/postgres/0006_drafts.sql")),
 ];
 
 /// Two processes that start at the same moment change the schema one after the other.

@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 use engine::store::StoreError;
-use engine::{AdminChange, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange, UserRow};
+use engine::{
+    AdminChange, DRAFTS_MAX, DraftRow, PeopleStore, ProofKind, Role, SessionRow, Timestamp, UserChange,
+    UserRow,
+};
 use rusqlite::{Row, params};
 
 use super::SqliteStore;
@@ -108,6 +111,8 @@ impl PeopleStore for SqliteStore {
                 session.permissions,
                 session.proof_digest,
                 session.proof_expires_at,
+                session.device,
+                session.address,
             ];
             execute(transaction.db, sql::ADD_SESSION, row).map(drop)
         };
@@ -157,9 +162,35 @@ impl PeopleStore for SqliteStore {
 
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
         let prune = move |transaction: &Transaction<'_>| {
+            execute(transaction.db, sql::PRUNE_DRAFTS, [now.0])?;
             Ok(execute(transaction.db, sql::PRUNE_SESSIONS, [now.0])? as u64)
         };
         self.writer.run(prune).await
+    }
+
+    async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError> {
+        let draft = draft.clone();
+        let save = move |transaction: &Transaction<'_>| {
+            let row = params![draft.session, draft.id, draft.value, draft.saved_at.0, draft.expires_at.0];
+            execute(transaction.db, sql::SAVE_DRAFT, row)?;
+            execute(transaction.db, sql::CROWDED_DRAFTS, params![draft.session, rows::rows(DRAFTS_MAX)])
+                .map(drop)
+        };
+        self.writer.run(save).await
+    }
+
+    async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError> {
+        let (session, id) = (session.to_owned(), id.to_owned());
+        let read = |row: &Row<'_>| {
+            Ok(DraftRow {
+                session: row.get(0)?,
+                id: row.get(1)?,
+                value: row.get(2)?,
+                saved_at: Timestamp(row.get(3)?),
+                expires_at: Timestamp(row.get(4)?),
+            })
+        };
+        self.readers.run(move |db: &_| one(db, sql::FIND_DRAFT, [session, id], read)).await
     }
 }
 
@@ -197,5 +228,7 @@ fn session_text(row: &Row<'_>) -> rusqlite::Result<SessionText> {
         permissions: row.get(9)?,
         proof_digest: row.get(10)?,
         proof_expires_at: row.get(11)?,
+        device: row.get(12)?,
+        address: row.get(13)?,
     })
 }

@@ -22,24 +22,34 @@ pub(super) const CLEAR_ATTEMPTS: &str = "update users set failures = 0, locked_u
 pub(super) const ADD_SESSION: &str = "
     insert into sessions
         (digest, person, role, org, proof, created_at, seen_at, expires_at,
-         roles, permissions, proof_digest, proof_expires_at)
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+         roles, permissions, proof_digest, proof_expires_at, device, address)
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 pub(super) const FIND_SESSION: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at
+        roles, permissions, proof_digest, proof_expires_at, device, address
     from sessions where digest = ?1";
 pub(super) const SESSIONS: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at
+        roles, permissions, proof_digest, proof_expires_at, device, address
     from sessions order by n desc limit ?1";
 pub(super) const SESSIONS_OF: &str = "
     select digest, person, role, org, proof, created_at, seen_at, expires_at,
-        roles, permissions, proof_digest, proof_expires_at
+        roles, permissions, proof_digest, proof_expires_at, device, address
     from sessions where person = ?2 order by n desc limit ?1";
 pub(super) const TOUCH_SESSION: &str = "update sessions set seen_at = ?2, expires_at = ?3 where digest = ?1";
 pub(super) const REMOVE_SESSION: &str = "delete from sessions where digest = ?1";
 pub(super) const REMOVE_SESSIONS: &str = "delete from sessions where person = ?1 and proof = ?2";
 pub(super) const PRUNE_SESSIONS: &str = "delete from sessions where expires_at <= ?1";
+pub(super) const PRUNE_DRAFTS: &str = "delete from drafts where expires_at <= ?1";
+pub(super) const SAVE_DRAFT: &str = "
+    insert into drafts (session, id, value, saved_at, expires_at) values (?1, ?2, ?3, ?4, ?5)
+    on conflict (session, id) do update set
+        value = excluded.value, saved_at = excluded.saved_at, expires_at = excluded.expires_at";
+pub(super) const CROWDED_DRAFTS: &str = "
+    delete from drafts where session = ?1 and id in (
+        select id from drafts where session = ?1 order by saved_at desc, id desc limit -1 offset ?2)";
+pub(super) const FIND_DRAFT: &str =
+    "select session, id, value, saved_at, expires_at from drafts where session = ?1 and id = ?2";
 
 /// For the test that each of them is understood.
 #[cfg(test)]
@@ -60,4 +70,8 @@ pub(super) const ALL: &[&str] = &[
     REMOVE_SESSION,
     REMOVE_SESSIONS,
     PRUNE_SESSIONS,
+    PRUNE_DRAFTS,
+    SAVE_DRAFT,
+    CROWDED_DRAFTS,
+    FIND_DRAFT,
 ];

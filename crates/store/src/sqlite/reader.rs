@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use engine::OperationId;
-use engine::store::{Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary};
+use engine::store::{Ended, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
 use engine::{Event, Phase, Timestamp};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 use tokio::sync::Semaphore;
@@ -96,6 +97,24 @@ pub(super) fn stats(db: &Connection, now: Timestamp) -> Result<Stats, StoreError
 }
 
 pub(super) fn list(db: &Connection, query: &Query) -> Result<Vec<Summary>, StoreError> {
+    let found = fitting(db, query, &list_sql(query), summary_row)?;
+    found.into_iter().map(SummaryRow::read).collect()
+}
+
+pub(super) fn totals(db: &Connection, query: &Query) -> Result<Vec<Total>, StoreError> {
+    let counted =
+        format!("select workflow, phase, count(*) from ({}) group by 1, 2 order by 1, 2", list_sql(query));
+    let found = fitting(db, query, &counted, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    found.into_iter().map(rows::total).collect()
+}
+
+/// Runs a statement that has the filters of the list.
+fn fitting<T>(
+    db: &Connection,
+    query: &Query,
+    sql: &str,
+    read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, StoreError> {
     let before = query.before.map(|id| *id.0.as_bytes());
     let from = query.from.map(|id| *id.0.as_bytes());
     let limit = rows::rows(query.limit);
@@ -108,7 +127,19 @@ pub(super) fn list(db: &Connection, query: &Query) -> Result<Vec<Summary>, Store
     ];
     let mut given: Vec<(&str, &dyn ToSql)> = named_params! { ":limit": limit }.to_vec();
     given.extend(candidates.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    all(db, &list_sql(query), given.as_slice(), summary_row)?.into_iter().map(SummaryRow::read).collect()
+    all(db, sql, given.as_slice(), read)
+}
+
+pub(super) fn history(
+    db: &Connection,
+    from: Timestamp,
+    span: Duration,
+    limit: usize,
+) -> Result<Vec<Ended>, StoreError> {
+    let span = rows::lease_micros(span).max(1);
+    all(db, sql::HISTORY, params![from.0, span, rows::rows(limit)], |row| {
+        Ok(rows::ended((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+    })
 }
 
 /// `SQLite` plans without looking at the parameters, so a filter that is not used must not be in the text.

@@ -225,6 +225,12 @@ pub(super) const SHOW: &str = "
     from archive where id = ?1";
 pub(super) const JOURNAL: &str =
     "select seq, at, body from journal where operation = ?1 and seq > ?2 order by seq limit ?3";
+/// The newest ends, in spans of `?2` microseconds from `?1` on.
+pub(super) const HISTORY: &str = "
+    select (finished_at - ?1) / ?2, count(*), sum(phase <> 'succeeded'), sum(finished_at - created_at)
+    from (select finished_at, created_at, phase from archive where finished_at >= ?1
+        order by finished_at desc limit ?3)
+    group by 1 order by 1";
 pub(super) const STATS: &str = concat!(
     "select
         (select count(*) from (select 1 from operations where owner is not null limit ?2)),

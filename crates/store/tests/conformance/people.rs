@@ -1,6 +1,6 @@
 use engine::{
-    AccessStore, AdminChange, Organisation, PeopleStore, Proof, ProofKind, Role, SessionRow, Timestamp,
-    TokenRow, UserChange, UserRow,
+    AccessStore, AdminChange, DRAFTS_MAX, DraftRow, Organisation, PeopleStore, Proof, ProofKind, Role,
+    SessionRow, Timestamp, TokenRow, UserChange, UserRow,
 };
 use futures_util::future::join_all;
 
@@ -38,6 +38,8 @@ fn session(digest: &str, user: &str, proof: ProofKind, second: i64) -> SessionRo
         created_at: at(second),
         seen_at: at(second),
         expires_at: at(second + 100),
+        device: "Firefox on Linux".into(),
+        address: "192.0.2.7".into(),
     }
 }
 
@@ -323,4 +325,33 @@ async fn attempts_at_several_processes_all_count() {
     free.sort_unstable();
     assert_eq!(free, (0..500).collect::<Vec<u32>>());
     assert_eq!(counted(&*stores[1]).await, (0, Some(at(70))));
+}
+
+pub(crate) async fn a_draft_belongs_to_its_session_and_only_the_newest_stay(store: &dyn Whole) {
+    let draft = |session: &str, id: &str, value: &str, second: i64| DraftRow {
+        session: session.into(),
+        id: id.into(),
+        value: value.into(),
+        saved_at: at(second),
+        expires_at: at(second + 100),
+    };
+    let first = draft("one", "a", "first", 1);
+    store.save_draft(&first).await.unwrap();
+    store.save_draft(&draft("two", "a", "other", 1)).await.unwrap();
+    assert_eq!(store.find_draft("one", "a").await.unwrap(), Some(first));
+    let changed = draft("one", "a", "changed", 2);
+    store.save_draft(&changed).await.unwrap();
+    assert_eq!(store.find_draft("one", "a").await.unwrap(), Some(changed));
+    for nth in 1..=DRAFTS_MAX {
+        store
+            .save_draft(&draft("one", &format!("b{nth}"), "", 10 + i64::try_from(nth).unwrap()))
+            .await
+            .unwrap();
+    }
+    assert_eq!(store.find_draft("one", "a").await.unwrap(), None, "the oldest is gone");
+    assert!(store.find_draft("one", "b1").await.unwrap().is_some());
+    assert!(store.find_draft("two", "a").await.unwrap().is_some(), "that of another session is not");
+    assert_eq!(store.prune_sessions(at(101)).await.unwrap(), 0);
+    assert_eq!(store.find_draft("two", "a").await.unwrap(), None);
+    assert!(store.find_draft("one", "b1").await.unwrap().is_some());
 }

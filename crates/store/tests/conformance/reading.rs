@@ -1,3 +1,6 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use engine::store::{Create, Finish, Park, Query, Receipt, StoreError, Summary};
 use engine::{OperationId, Phase, Verb};
 
@@ -105,6 +108,47 @@ pub(crate) async fn pages_have_no_gap_and_no_double(store: &dyn Whole) {
         seen.reverse();
         assert_eq!(seen, ids, "pages of {limit}");
     }
+}
+
+pub(crate) async fn totals_count_what_a_list_would_show(store: &dyn Whole) {
+    mixture(store).await;
+    let failed = vec![Phase::Failed, Phase::Stuck];
+    for phases in [vec![], failed] {
+        for tenant in [None, Some("acme".to_owned())] {
+            for limit in [100, 7] {
+                let query =
+                    Query { phases: phases.clone(), tenant: tenant.clone(), limit, ..Query::default() };
+                let mut expect: BTreeMap<(String, Phase), u64> = BTreeMap::new();
+                for found in store.list(&query).await.unwrap() {
+                    *expect.entry((found.workflow, found.phase)).or_default() += 1;
+                }
+                let totals = store.totals(&query).await.unwrap();
+                let found = totals.into_iter().map(|total| ((total.workflow, total.phase), total.count));
+                assert_eq!(found.collect::<BTreeMap<_, _>>(), expect, "{query:?}");
+            }
+        }
+    }
+}
+
+pub(crate) async fn the_history_says_what_ended_when(store: &dyn Whole) {
+    let node = joined(store).await;
+    for (second, phase) in [
+        (59, Phase::Succeeded),
+        (60, Phase::Succeeded),
+        (119, Phase::Undone),
+        (240, Phase::Failed),
+        (241, Phase::Succeeded),
+    ] {
+        let hold = running(store, node).await;
+        finish(store, Finish { phase, at: at(second), ..finish_of(hold, 2) }).await.unwrap();
+    }
+    let minute = Duration::from_mins(1);
+    let found = store.history(at(60), minute, 100).await.unwrap();
+    let counts: Vec<(u32, u64, u64)> = found.iter().map(|one| (one.nth, one.count, one.failed)).collect();
+    assert_eq!(counts, [(0, 2, 1), (3, 2, 1)]);
+    assert!(found.iter().all(|one| one.took > Duration::ZERO), "{found:?}");
+    let newest = store.history(at(60), minute, 1).await.unwrap();
+    assert_eq!(newest.iter().map(|one| (one.nth, one.count)).collect::<Vec<_>>(), [(3, 1)]);
 }
 
 pub(crate) async fn a_journal_can_be_read_in_pages(store: &dyn Whole) {

@@ -5,13 +5,14 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::access::{AdminChange, Role};
 use crate::clock::Timestamp;
-use crate::people::{PeopleStore, ProofKind, SessionRow, UserChange, UserRow};
+use crate::people::{DRAFTS_MAX, DraftRow, PeopleStore, ProofKind, SessionRow, UserChange, UserRow};
 use crate::store::StoreError;
 
 #[derive(Default)]
 pub(super) struct People {
     users: Vec<UserRow>,
     sessions: Vec<SessionRow>,
+    drafts: Vec<DraftRow>,
 }
 
 impl People {
@@ -143,9 +144,33 @@ impl PeopleStore for MemoryStore {
     }
 
     async fn prune_sessions(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let sessions = &mut self.tables().people.sessions;
+        let people = &mut self.tables().people;
+        let sessions = &mut people.sessions;
         let before = sessions.len();
         sessions.retain(|session| session.expires_at > now);
-        Ok((before - sessions.len()) as u64)
+        let gone = (before - sessions.len()) as u64;
+        people.drafts.retain(|draft| draft.expires_at > now);
+        Ok(gone)
+    }
+
+    async fn save_draft(&self, draft: &DraftRow) -> Result<(), StoreError> {
+        let drafts = &mut self.tables().people.drafts;
+        drafts.retain(|known| (&known.session, &known.id) != (&draft.session, &draft.id));
+        drafts.push(draft.clone());
+        let mut own: Vec<(Timestamp, String)> = drafts
+            .iter()
+            .filter(|known| known.session == draft.session)
+            .map(|known| (known.saved_at, known.id.clone()))
+            .collect();
+        own.sort_by(|a, b| b.cmp(a));
+        for (_, id) in own.into_iter().skip(DRAFTS_MAX) {
+            drafts.retain(|known| known.session != draft.session || known.id != id);
+        }
+        Ok(())
+    }
+
+    async fn find_draft(&self, session: &str, id: &str) -> Result<Option<DraftRow>, StoreError> {
+        let tables = self.tables();
+        Ok(tables.people.drafts.iter().find(|draft| draft.session == session && draft.id == id).cloned())
     }
 }
