@@ -7,6 +7,7 @@ mod diagnostics;
 mod explanation;
 mod journal;
 mod operation;
+mod operation_list;
 mod people;
 mod workflow;
 
@@ -26,8 +27,10 @@ pub use diagnostics::{Key, KeyList, Setting, SettingList, System, SystemList, Sy
 pub use explanation::{Explanation, LastError};
 pub use journal::{End, JournalEntry, JournalPage, JournalQuery};
 pub use operation::{
-    Asked, Control, ListQuery, Operation, OperationDetail, OperationPage, Phase, Step, StepState, Submit,
-    Verb,
+    Asked, Control, Operation, OperationDetail, Phase, Progress, Step, StepState, Submit, Verb,
+};
+pub use operation_list::{
+    FailureGroup, FailureGroups, ListQuery, OperationPage, OperationTotals, TotalsQuery,
 };
 pub use people::{
     ChangePassword, ChangeUser, MadeUser, NewUser, Password, Proof, Session, SessionList, SignedOut, User,

@@ -91,8 +91,6 @@ pub struct Meter {
     http_requests: Family<RequestLabels, Counter>,
     http_request_duration: Histograms<RouteLabel>,
     counted_at: Mutex<Option<Timestamp>>,
-    /// The same as the sum over all labels, which is dear to ask for.
-    finished: AtomicU64,
 }
 
 impl Default for Meter {
@@ -128,7 +126,6 @@ impl Meter {
                 Histogram::new(exponential_buckets(0.001, 4.0, 8))
             }),
             counted_at: Mutex::new(None),
-            finished: AtomicU64::new(0),
         };
         meter.register_engine();
         meter.register_doors();
@@ -176,11 +173,6 @@ impl Meter {
             "How long requests took until the answer began",
             self.http_request_duration.clone(),
         );
-    }
-
-    /// Operations that this process brought to an end.
-    pub fn finished_so_far(&self) -> u64 {
-        self.finished.load(Ordering::Relaxed)
     }
 
     /// The calls of a step by this process: how they ended, how many ended like that, and how long those took.
@@ -280,7 +272,6 @@ impl Observer for Meter {
     }
 
     fn finished(&self, workflow: &str, phase: Phase, took: Duration) {
-        self.finished.fetch_add(1, Ordering::Relaxed);
         let workflow = self.counted_as(workflow);
         let (label, phase) = (WorkflowLabel { workflow: workflow.clone() }, phase.as_str());
         self.operation_duration.get_or_create(&label).observe(took.as_secs_f64());

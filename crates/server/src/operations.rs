@@ -7,12 +7,15 @@ mod explanation;
 pub mod get;
 pub mod journal;
 pub mod list;
+mod order;
 pub mod plan;
 mod progress;
 pub mod signal;
 pub mod signal_one;
 pub mod stream;
 pub mod submit;
+pub mod totals;
+mod wanted;
 pub mod watchers;
 
 use engine::{Inspection, OperationId};

@@ -20,7 +20,7 @@ pub enum Needs {
     OperateOrSignalToken,
 }
 
-pub static RIGHTS: [Right; 42] = {
+pub static RIGHTS: [Right; 44] = {
     use Needs::{Nothing, ReadUnlessPublic};
     const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
     const READ: Needs = Needs::Can(Capability::Read);
@@ -30,6 +30,8 @@ pub static RIGHTS: [Right; 42] = {
     [
         look("/operations", READ),
         change(Method::POST, "/operations", SUBMIT, "operation.submit"),
+        look("/operations/totals", READ),
+        look("/operations/failures", READ),
         look("/operations/{id}", READ),
         look("/operations/{id}/journal", READ),
         look("/operations/{id}/events", READ),

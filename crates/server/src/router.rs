@@ -43,6 +43,8 @@ fn assemble(app: &Shared) -> Router {
 pub(crate) fn routes() -> OpenApiRouter<Shared> {
     OpenApiRouter::new()
         .routes(routes!(operations::list::list_operations, operations::submit::submit))
+        .routes(routes!(operations::totals::count_operations))
+        .routes(routes!(operations::totals::group_failures))
         .routes(routes!(operations::get::get_operation))
         .routes(routes!(operations::journal::get_journal))
         .routes(routes!(operations::stream::stream_events))

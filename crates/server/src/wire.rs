@@ -112,6 +112,7 @@ impl ToWire for Summary {
             finished_at: self.finished_at.to_wire(),
             node: self.owner.map(|node| node.0),
             asked: self.wish.to_wire(),
+            progress: None,
         }
     }
 }
@@ -166,6 +167,7 @@ impl ToWire for WorkflowInfo {
             about: self.about,
             on_failure: self.on_failure.to_owned(),
             deadline_seconds: self.deadline_seconds,
+            housekeeping: self.housekeeping,
             steps: self.steps.to_wire(),
             params: (*self.schema).clone(),
         }
@@ -198,6 +200,8 @@ impl ToWire for engine::TokenRow {
             platform: self.platform,
             created_at: self.created_at.to_wire(),
             expires_at: self.expires_at.to_wire(),
+            device: self.device,
+            address: self.address,
         }
     }
 }

@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{LastError, Moment};
 
 /// Where an operation is in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Accepted; no step has run yet.
@@ -150,46 +150,16 @@ pub struct Operation {
     pub node: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
-}
-
-/// One page of a list, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct OperationPage {
-    pub items: Vec<Operation>,
-    /// Where there is more: the value of `cursor` that brings it.
+    /// In lists: how far it has come, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub next: Option<String>,
+    pub progress: Option<Progress>,
 }
 
-/// Which operations are wanted.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ListQuery {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub workflow: Option<String>,
-    /// One phase or several with commas between them; may be given more than once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(example = "running,waiting")]
-    pub phase: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource: Option<String>,
-    /// Only operations created from this moment on, to the millisecond. RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(format = DateTime, example = "2026-01-31T12:00:00Z")]
-    pub created_after: Option<String>,
-    /// Only operations created before this moment, to the millisecond. RFC 3339.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(format = DateTime)]
-    pub created_before: Option<String>,
-    /// 1 to 200; 50 without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[param(minimum = 1, maximum = 200)]
-    pub limit: Option<u16>,
-    /// `next` of the page before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
+/// How many steps of the plan are behind an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Progress {
+    pub done: u32,
+    pub steps: u32,
 }
 
 /// Everything about one operation except its journal.

@@ -28,6 +28,9 @@ pub struct Workflow {
     pub on_failure: String,
     /// How long an operation may take from its creation until it is given up.
     pub deadline_seconds: u64,
+    /// It serves other operations; `housekeeping=hide` leaves it out of lists.
+    #[serde(default)]
+    pub housekeeping: bool,
     /// In the order in which they run.
     pub steps: Vec<WorkflowStep>,
     /// JSON Schema of the params, for forms, completion and checks.

@@ -139,5 +139,6 @@ fn newly_accepted(app: &AppState, command: &Command) -> wire::Operation {
         finished_at: None,
         node: None,
         asked: None,
+        progress: None,
     }
 }

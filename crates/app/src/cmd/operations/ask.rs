@@ -56,7 +56,7 @@ pub(super) async fn run(
         }
     }
     if !items.is_empty() || matches!(global.output, Format::Json | Format::Yaml) {
-        output::print(global.output, &OperationPage { items, next: None })?;
+        output::print(global.output, &OperationPage { items, ..OperationPage::default() })?;
     }
     Ok(exit)
 }

@@ -65,8 +65,7 @@ impl ListArgs {
             resource: self.resource.clone(),
             created_after: since.or_else(|| self.created_after.clone()),
             created_before: self.created_before.clone(),
-            limit: None,
-            cursor: None,
+            ..ListQuery::default()
         }
     }
 }
@@ -86,7 +85,7 @@ pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClien
         }
         query.cursor = page.next;
     }
-    output::print(global.output, &OperationPage { items, next: None })?;
+    output::print(global.output, &OperationPage { items, ..OperationPage::default() })?;
     if has_more {
         note("there are more: use --limit or --all");
     }

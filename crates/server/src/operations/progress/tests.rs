@@ -46,6 +46,7 @@ pub(crate) fn plan() -> WorkflowInfo {
         about: "Spells.".into(),
         on_failure: "unwind",
         deadline_seconds: 60,
+        housekeeping: false,
         steps: vec![
             step(1, "a", "Writing a", false),
             step(2, "b", "Writing b", false),

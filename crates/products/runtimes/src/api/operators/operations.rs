@@ -41,5 +41,5 @@ pub(crate) async fn list_runtime_operations(
     let has_more = found.len() > limit;
     found.truncate(limit);
     let next = found.last().filter(|_| has_more).map(|last| cursor_after(last.id));
-    Ok(Json(wire::OperationPage { items: found.to_wire(), next }))
+    Ok(Json(wire::OperationPage { items: found.to_wire(), next, looked_at: None }))
 }
