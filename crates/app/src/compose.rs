@@ -158,7 +158,7 @@ impl House {
     }
 
     /// The console. `None` where `console.enabled` is false.
-    pub fn console(&self, config: &Config, inside: Inside, meter: &Arc<Meter>) -> Option<Router> {
+    pub fn console(&self, config: &Config, inside: Inside) -> Option<Router> {
         let given = &config.console;
         let settings = ConsoleSettings {
             public_url: given.public_url.as_ref().map(|url| url.as_str().to_owned()),
@@ -176,7 +176,6 @@ impl House {
             console::router(Console {
                 inside,
                 people: Arc::clone(&self.people),
-                meter: Arc::clone(meter),
                 code_flow: self.code_flow.clone(),
                 settings,
                 pages,

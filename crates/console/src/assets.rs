@@ -41,9 +41,11 @@ const SCRIPTS: &str = concat!(
     include_str!("../assets/script/copy.js"),
     include_str!("../assets/script/confirm.js"),
     include_str!("../assets/script/drop.js"),
-    include_str!("../assets/script/draft.js"),
     include_str!("../assets/script/follow.js"),
     include_str!("../assets/script/passing.js"),
+    include_str!("../assets/script/search.js"),
+    include_str!("../assets/script/bulk.js"),
+    include_str!("../assets/script/labels.js"),
     include_str!("../assets/script/live.js"),
 );
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName};
 use engine::PeopleStore;
 use server::Networks;
-use server::{CodeFlow, Inside, Meter};
+use server::{CodeFlow, Inside};
 
+use crate::base::Base;
+use crate::history::History;
 use crate::pages::Pages;
-use crate::pulse::Pulse;
 use crate::router::MENU;
 use crate::shell::Section;
 
@@ -22,7 +23,6 @@ pub struct Console {
     /// The APIs, called in the same process.
     pub inside: Inside,
     pub people: Arc<dyn PeopleStore>,
-    pub meter: Arc<Meter>,
     /// Where people may sign in who have no password here.
     pub code_flow: Option<Arc<CodeFlow>>,
     pub settings: ConsoleSettings,
@@ -33,7 +33,8 @@ pub struct Console {
 /// How the console behaves; every value has a default that works.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsoleSettings {
-    /// Where browsers find it, such as `https://engine.example.com`. With https, cookies go over https alone.
+    /// Where browsers find it, such as `https://engine.example.com`, or with a path that a proxy strips. With https,
+    /// cookies go over https alone.
     pub public_url: Option<String>,
     /// After this time without a click somebody has to sign in again.
     pub idle: Duration,
@@ -76,7 +77,9 @@ pub struct Hub {
     pub(crate) people: Arc<dyn PeopleStore>,
     pub(crate) code_flow: Option<Arc<CodeFlow>>,
     pub(crate) settings: ConsoleSettings,
-    pub(crate) pulse: Pulse,
+    /// Where browsers see it.
+    pub(crate) base: Base,
+    pub(crate) history: History,
     pub(crate) menu: Vec<&'static Section>,
     pub(crate) pages: Pages,
 }
@@ -86,11 +89,12 @@ pub type Desk = Arc<Hub>;
 
 impl Hub {
     pub(crate) fn new(console: Console) -> Desk {
-        let Console { inside, people, meter, code_flow, settings, pages } = console;
-        let pulse = Pulse::start(&inside, meter);
+        let Console { inside, people, code_flow, settings, pages } = console;
+        let history = History::start(&inside);
+        let base = Base::of(settings.public_url.as_deref());
         let mut menu = [&MENU[..], &pages.sections].concat();
         menu.sort_by_key(|section| section.position);
-        Arc::new(Hub { inside, people, code_flow, settings, pulse, menu, pages })
+        Arc::new(Hub { inside, people, code_flow, settings, base, history, menu, pages })
     }
 
     /// Where a visitor begins who may not see the home page.

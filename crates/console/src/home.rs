@@ -19,7 +19,7 @@ use crate::shell::Section;
 use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
-use now::{Known, Now};
+use now::Now;
 use try_it::Offers;
 
 pub(crate) static SECTION: Section =
@@ -45,7 +45,7 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
     if !visitor.may_look() {
         return see_other(desk.start_page());
     }
-    match Now::look(&visitor.desk, &visitor.api, &mut Known::default()).await {
+    match Now::look(&visitor.desk, &visitor.api).await {
         Ok(now) => {
             let offers = Offers::new(&visitor);
             let actions = desk.pages.actions.iter().copied();
@@ -58,18 +58,17 @@ async fn show(State(desk): State<Desk>, visitor: Visitor) -> Response {
 }
 
 async fn live(State(desk): State<Desk>, visitor: Visitor) -> Response {
-    let page = Open { desk: Desk::clone(&desk), api: visitor.api.clone(), known: Known::default() };
+    let page = Open { desk: Desk::clone(&desk), api: visitor.api.clone() };
     stream(&visitor, About::Everything, page)
 }
 
 struct Open {
     desk: Desk,
     api: Api,
-    known: Known,
 }
 
 impl OpenPage for Open {
     async fn draw(&mut self) -> Result<Picture, Trouble> {
-        Ok(Picture::of(&Now::look(&self.desk, &self.api, &mut self.known).await?))
+        Ok(Picture::of(&Now::look(&self.desk, &self.api).await?))
     }
 }

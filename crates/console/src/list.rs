@@ -27,6 +27,12 @@ pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
     /// Where this page begins, by its name in the address; empty on the first page.
     fn cursor(&self) -> (&'static str, &str);
 
+    /// The cursors of the pages before this one, as they are in the address under `trail`, in a list that leads back page
+    /// by page.
+    fn trail(&self) -> Option<&str> {
+        None
+    }
+
     /// Finds the rows of this page.
     fn rows(&self, visitor: &Visitor) -> impl Future<Output = Result<Self::Rows, Trouble>> + Send;
 
@@ -45,11 +51,37 @@ pub trait Filtered: DeserializeOwned + Send + Sync + 'static {
         self.with(&[self.cursor()])
     }
 
-    /// The links to the first and to the next page.
+    /// The links to the first, the previous and the next page.
     fn pager(&self, next: Option<&str>) -> Pager {
         let (name, here) = self.cursor();
-        let link = |cursor: &str| format!("{}{}", Self::AT, self.with(&[(name, cursor)]));
-        Pager::new(Self::PAGES, (!here.is_empty()).then(|| link("")), next.map(link))
+        let link = |cursor: &str, trail: &str| {
+            format!("{}{}", Self::AT, self.with(&[(name, cursor), ("trail", trail)]))
+        };
+        let first = (!here.is_empty()).then(|| link("", ""));
+        let onward = self.trail().map(|trail| trail::onward(trail, here)).unwrap_or_default();
+        let next = next.map(|next| link(next, &onward));
+        let previous = self.trail().and_then(trail::back).map(|(cursor, trail)| link(cursor, trail));
+        Pager::new(Self::PAGES, first, next).previous(previous)
+    }
+}
+
+/// The way back through the pages of a list: their cursors with full stops between them.
+mod trail {
+    /// The first page has no cursor.
+    const FIRST: &str = "0";
+    /// Pages further back than this are reached by way of the first.
+    const PAGES_MAX: usize = 30;
+
+    pub(super) fn onward(trail: &str, here: &str) -> String {
+        let here = if here.is_empty() { FIRST } else { here };
+        let pages: Vec<&str> = trail.split('.').filter(|page| !page.is_empty()).chain([here]).collect();
+        pages[pages.len().saturating_sub(PAGES_MAX)..].join(".")
+    }
+
+    /// The cursor of the page before, and its own trail.
+    pub(super) fn back(trail: &str) -> Option<(&str, &str)> {
+        let (rest, last) = trail.rsplit_once('.').unwrap_or(("", trail));
+        (!last.is_empty()).then_some((if last == FIRST { "" } else { last }, rest))
     }
 }
 
@@ -139,6 +171,18 @@ mod tests {
         let links = page.pager(Some("9")).render().unwrap();
         assert!(links.contains("href=\"/letters?to=a%20b\">Newest"), "{links}");
         assert!(links.contains("href=\"/letters?to=a%20b&#38;cursor=9\">Older"), "{links}");
+    }
+
+    #[test]
+    fn the_trail_leads_back_page_by_page() {
+        let second = trail::onward("", "");
+        let third = trail::onward(&second, "a");
+        assert_eq!((second.as_str(), third.as_str()), ("0", "0.a"));
+        assert_eq!(trail::back(&third), Some(("a", "0")));
+        assert_eq!(trail::back(&second), Some(("", "")));
+        assert_eq!(trail::back(""), None);
+        let long = (0..100).fold(String::new(), |trail, _| trail::onward(&trail, "x"));
+        assert_eq!(long.split('.').count(), 30);
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl<Page: OpenPage> Stream<Page> {
                 continue;
             };
             if !picture.html.is_empty() && self.sent.as_ref() != Some(&picture.html) {
-                let event = Event::default().data(&picture.html);
+                let event = Event::default().data(self.desk.base.page(picture.html.clone()));
                 self.sent = Some(picture.html);
                 return Some(event);
             }

@@ -2,6 +2,7 @@
 
 mod about;
 mod ask;
+mod bulk;
 mod download;
 mod filters;
 mod journal;
@@ -36,6 +37,7 @@ pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/operations", get(list::list))
         .route("/console/operations/live", get(live::<filters::Filters>))
+        .route("/console/operations/bulk", post(bulk::bulk))
         .route("/console/operations/{id}", get(show::show))
         .route("/console/operations/{id}/live", get(show::live))
         .route("/console/operations/{id}/json", get(download::json))

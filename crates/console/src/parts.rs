@@ -6,6 +6,7 @@ mod pager;
 mod patches;
 mod prose;
 mod resource;
+mod short_id;
 mod when;
 
 pub use chip::{Chip, Tone};
@@ -14,4 +15,5 @@ pub use pager::{NEWEST_FIRST, OLDEST_FIRST, Pager, Words};
 pub use patches::{Patches, appended};
 pub use prose::Prose;
 pub(crate) use resource::Resource;
-pub use when::{When, span};
+pub use short_id::ShortId;
+pub use when::{Clock, Since, When, span};

@@ -14,6 +14,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
 use crate::assets::asset;
+use crate::base::rebase;
 use crate::desk::{Console, Desk, Hub};
 use crate::flash::see_other;
 use crate::shell::Section;
@@ -42,6 +43,7 @@ pub fn router(mut console: Console) -> Router {
         .merge(pages())
         .merge(products)
         .layer(DefaultBodyLimit::max(FORM_BYTES_MAX))
+        .layer(from_fn_with_state(Desk::clone(&desk), rebase))
         .layer(CompressionLayer::new().gzip(true).compress_when(small))
         .layer(from_fn_with_state(Desk::clone(&desk), finish))
         .with_state(desk)

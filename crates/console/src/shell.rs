@@ -56,6 +56,7 @@ pub struct Shell {
     pub(crate) menu: Vec<Entry>,
     pub(crate) is_sandbox: bool,
     pub(crate) program: &'static str,
+    pub(crate) has_search: bool,
 }
 
 impl Shell {
@@ -72,7 +73,14 @@ impl Shell {
             menu: menu(visitor, section),
             is_sandbox: visitor.desk.settings.is_sandbox,
             program: visitor.desk.settings.program,
+            has_search: visitor.may_look(),
         }
+    }
+
+    /// A page that has a search box of its own has none in its head.
+    #[must_use]
+    pub(crate) fn without_search(self) -> Shell {
+        Shell { has_search: false, ..self }
     }
 
     /// The whole page. A message of the last form is shown once.

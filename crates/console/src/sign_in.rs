@@ -1,5 +1,6 @@
 //! In and out.
 
+pub(crate) mod client;
 mod enter;
 mod form;
 mod leave;

@@ -19,6 +19,7 @@ use crate::api::Api;
 use crate::csrf::CsrfToken;
 use crate::desk::{Desk, Hub};
 use crate::flash::{Flash, see_other};
+use crate::sign_in::client::Client;
 use crate::trouble::Trouble;
 use crate::{cookie, live, path, theme};
 
@@ -120,12 +121,17 @@ pub(crate) async fn look_up(desk: &Hub, digest: &str) -> Result<Option<(SessionR
 }
 
 /// Begins a session; answers what the browser is to hold.
-pub(crate) async fn begin(desk: &Hub, principal: &Principal) -> Result<String, StoreError> {
+pub(crate) async fn begin(desk: &Hub, principal: &Principal, client: Client) -> Result<String, StoreError> {
     let secret = secret();
     let now = desk.inside.engine().now();
     let expires_at = now.plus(desk.settings.idle.min(desk.settings.session));
     desk.people.prune_sessions(now).await?;
-    desk.people.add_session(&principal.session(digest(&secret), now, expires_at)).await?;
+    let session = SessionRow {
+        device: client.device,
+        address: client.address.map(|address| address.to_string()).unwrap_or_default(),
+        ..principal.session(digest(&secret), now, expires_at)
+    };
+    desk.people.add_session(&session).await?;
     Ok(secret)
 }
 

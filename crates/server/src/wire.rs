@@ -200,8 +200,6 @@ impl ToWire for engine::TokenRow {
             platform: self.platform,
             created_at: self.created_at.to_wire(),
             expires_at: self.expires_at.to_wire(),
-            device: self.device,
-            address: self.address,
         }
     }
 }
@@ -250,6 +248,8 @@ impl ToWire for SessionRow {
             created_at: self.created_at.to_wire(),
             seen_at: self.seen_at.to_wire(),
             expires_at: self.expires_at.to_wire(),
+            device: self.device,
+            address: self.address,
         }
     }
 }

@@ -198,7 +198,7 @@ impl Server {
             .with_context(|| format!("cannot write {}", node_file.display()))?;
         let closing = CancellationToken::new();
         let (doors, inside) = house.doors(config, &meter, &closing)?;
-        let router = house.console(config, inside, &meter).into_iter().fold(doors, Router::merge);
+        let router = house.console(config, inside).into_iter().fold(doors, Router::merge);
         let limits = Limits::of(&config.server);
         let local = match &tls {
             Some(_) => Some(serve_commands(router.clone(), limits, closing.clone()).await?),

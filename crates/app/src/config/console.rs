@@ -19,8 +19,8 @@ impl Section for Console {
         set("console.enabled", Is("true"), Kind::Switch,
             "Whether there are pages for people at `/console`."),
         set("console.public_url", Nothing, Kind::Url,
-            "Where browsers find the console, such as `https://engine.example.com`. With https its cookies go over \
-             https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
+            "Where browsers find the console, such as `https://engine.example.com`, or `https://example.com/engine` behind a \
+             proxy that strips `/engine`. With https its cookies go over https alone. An identity provider sends people back there; without it, to the host that they asked for.").external(false),
         set("console.idle", Is("1h"), Kind::Time(Period::seconds(10), DAY),
             "After this time without a click somebody has to sign in again."),
         set("console.session", Is("12h"), Kind::Time(Period::seconds(10), Period::days(31)),

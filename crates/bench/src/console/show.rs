@@ -70,7 +70,7 @@ pub(crate) async fn play(file: Option<&Path>, url: Option<&str>, waiting: usize)
     let at = format!("http://{}", listener.local_addr()?);
     let closing = CancellationToken::new();
     let (doors, inside) = desk.house.doors(&desk.config, &desk.meter, &closing)?;
-    let router = desk.house.console(&desk.config, inside, &desk.meter).into_iter().fold(doors, Router::merge);
+    let router = desk.house.console(&desk.config, inside).into_iter().fold(doors, Router::merge);
     tokio::spawn(serve(listener, router, Limits::of(&desk.config.server), None, closing));
     let access = &*desk.house.access;
     let token = server::tokens::issue(access, "console-bench", Role::Admin, WallClock.now(), None).await?;

@@ -13,7 +13,7 @@
     const row = document.createElement('div');
     row.className = 'row';
     const no = document.createElement('button');
-    no.textContent = form.dataset.no || 'Leave it';
+    no.textContent = form.dataset.no || 'Back';
     const yes = document.createElement('button');
     yes.textContent = form.dataset.yes || 'Yes';
     yes.className = form.hasAttribute('data-harm') ? 'danger' : 'primary';

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::Tab;
 use crate::desk::Desk;
 use crate::pages::Pages;
-use crate::parts::When;
+use crate::parts::{Chip, Icon, Tone, When};
 use crate::shell::Shell;
 use crate::visitor::Visitor;
 
@@ -80,6 +80,23 @@ pub(super) async fn list(
     }
 }
 
+/// How a request ended, in words. The log has the status and sometimes what is behind it.
+fn result(text: &str) -> Chip {
+    let (status, more) = text.split_once(' ').unwrap_or((text, ""));
+    let (tone, icon, word) = match status.parse::<u16>().unwrap_or_default() {
+        200..400 => (Tone::Good, Icon::Check, "succeeded"),
+        401 => (Tone::Bad, Icon::Hand, "not authenticated"),
+        403 => (Tone::Bad, Icon::Hand, "not permitted"),
+        404 | 410 => (Tone::Waits, Icon::Slash, "not found"),
+        409 | 412 => (Tone::Waits, Icon::Alert, "conflict"),
+        429 => (Tone::Waits, Icon::Alert, "too many requests"),
+        400..500 => (Tone::Waits, Icon::Alert, "invalid request"),
+        500.. => (Tone::Bad, Icon::Cross, "server error"),
+        _ => return Chip::new(Tone::Quiet, Icon::Clock, text),
+    };
+    Chip::new(tone, icon, if more.is_empty() { word.to_owned() } else { format!("{word}: {more}") })
+}
+
 /// The page of what was changed, where its name tells.
 fn place(pages: &Pages, entry: &AuditEntry) -> Option<String> {
     match entry.action.split_once('.')? {
@@ -97,6 +114,14 @@ fn names(log: &AuditLog, of: fn(&AuditEntry) -> &String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_words() {
+        let words = ["303", "401 wrong", "403", "409", "503", "odd"].map(|text| result(text).word);
+        let expect =
+            ["succeeded", "not authenticated: wrong", "not permitted", "conflict", "server error", "odd"];
+        assert_eq!(words, expect);
+    }
 
     #[test]
     fn what_was_changed_leads_to_its_page() {

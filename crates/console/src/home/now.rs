@@ -2,78 +2,85 @@
 
 use std::time::Duration;
 
-use api::types::{JournalEntry, JournalPage, Operation, OperationPage};
+use api::types::{FailureGroup, FailureGroups, Operation, OperationPage, OperationTotals, Phase};
 use askama::Template;
-use axum::http::StatusCode;
-use engine::OperationId;
-use engine::store::{STATS_COUNT_MAX, Stats};
-use futures_util::future::join_all;
+use engine::Timestamp;
+use time::OffsetDateTime;
+use time::macros::format_description;
 use tokio::try_join;
 
 use super::chart::Chart;
 use crate::api::Api;
-use crate::desk::{Desk, Hub};
-use crate::parts::{Chip, Prose, When};
+use crate::desk::Desk;
+use crate::parts::{Chip, Prose, ShortId, When};
 use crate::path;
 use crate::trouble::Trouble;
 
 /// Lines of each list.
 const SHOWN: usize = 8;
-/// More failures of a day are not counted.
-const FAILURES_MAX: usize = 100;
+const LATEST: usize = 12;
 const DAY: Duration = Duration::from_hours(24);
 
 #[derive(Template)]
 #[template(path = "home_now.html")]
 pub(super) struct Now {
     desk: Desk,
-    counts: [Count; 4],
+    counts: Vec<Count>,
     charts: [Chart; 2],
     /// Stuck and paused ones: nothing moves them but a person.
     held: Vec<Operation>,
-    failed: Vec<Operation>,
+    failures: Vec<FailureGroup>,
     latest: Vec<Operation>,
-    events: Vec<Happened>,
+    /// From when on failures are counted, as the filters of the list take it.
+    since: String,
 }
 
+/// A number, and the list that has exactly so many rows.
 struct Count {
     title: &'static str,
     number: String,
-    path: &'static str,
+    path: String,
     tone: &'static str,
 }
 
-#[derive(Clone)]
-struct Happened {
-    operation: OperationId,
-    entry: JournalEntry,
-}
-
-/// The last events, as far as they were read. What has happened does not change.
-#[derive(Default)]
-pub(super) struct Known(Vec<Happened>);
+/// What the tiles count: a title, a tone, the phases, and whether only those of a day.
+const TILES: [(&str, &str, &[Phase], bool); 4] = [
+    ("Running", "busy", &[Phase::Running, Phase::Undoing], false),
+    ("Waiting", "waits", &[Phase::Pending, Phase::Waiting], false),
+    ("Needs a person", "bad", &[Phase::Paused, Phase::Stuck], false),
+    ("Failed, last 24 h", "bad", &[Phase::Failed, Phase::Undone], true),
+];
 
 impl Now {
-    pub(super) async fn look(desk: &Desk, api: &Api, known: &mut Known) -> Result<Now, Trouble> {
-        let since = desk.inside.engine().now().minus(DAY).to_string();
-        let failures = path::query([("created_after", since.as_str())]);
+    pub(super) async fn look(desk: &Desk, api: &Api) -> Result<Now, Trouble> {
+        let since = minute(desk.inside.engine().now().minus(DAY));
+        let day = path::query([("created_after", format!("{since}:00Z").as_str())]);
+        let failed = format!("{day}&phase=failed,undone&housekeeping=hide");
         let paths = [
-            format!("/operations?limit={SHOWN}"),
-            format!("/operations?phase=stuck,paused&limit={SHOWN}"),
-            format!("/operations{failures}&phase=failed,undone&limit={FAILURES_MAX}"),
+            format!("/operations?limit={LATEST}&housekeeping=hide"),
+            format!("/operations?phase=stuck,paused&limit={SHOWN}&housekeeping=hide"),
         ];
-        let [latest, held, failed] = paths.each_ref().map(|path| api.get::<OperationPage>(path));
-        let events = async { Ok(known.read_on(desk.pulse.events(), api).await) };
-        let (latest, held, failed, stats, events) = try_join!(latest, held, failed, stats(desk), events)?;
-        let samples = desk.pulse.samples();
+        let [latest, held] = paths.each_ref().map(|path| api.get::<OperationPage>(path));
+        let unfinished =
+            "/operations/totals?phase=pending,running,waiting,undoing,paused,stuck&housekeeping=hide";
+        let ended = format!("/operations/totals{failed}");
+        let groups = format!("/operations/failures{failed}");
+        let (latest, held, unfinished, ended, groups) = try_join!(
+            latest,
+            held,
+            api.get::<OperationTotals>(unfinished),
+            api.get::<OperationTotals>(&ended),
+            api.get::<FailureGroups>(&groups)
+        )?;
+        let minutes = desk.history.minutes();
         Ok(Now {
             desk: Desk::clone(desk),
-            counts: counts(&stats, &failed),
-            charts: [Chart::of_finished(&samples), Chart::of_oldest(&samples)],
+            counts: counts(&unfinished, &ended, &since),
+            charts: [Chart::of_finished(&minutes), Chart::of_durations(&minutes)],
             held: held.items,
-            failed: failed.items.into_iter().take(SHOWN).collect(),
+            failures: groups.items.into_iter().take(SHOWN).collect(),
             latest: latest.items,
-            events,
+            since,
         })
     }
 
@@ -81,70 +88,39 @@ impl Now {
     pub(super) fn is_new(&self) -> bool {
         self.latest.is_empty()
     }
-}
 
-fn counts(stats: &Stats, failed: &OperationPage) -> [Count; 4] {
-    let number = |count: u64| {
-        if count >= STATS_COUNT_MAX { format!("{STATS_COUNT_MAX}+") } else { count.to_string() }
-    };
-    let more = if failed.next.is_some() { "+" } else { "" };
-    let tone = |tone: &'static str, count: u64| if count == 0 { "none" } else { tone };
-    let waiting = stats.waiting + stats.due;
-    [
-        Count {
-            title: "Running",
-            number: number(stats.owned),
-            path: "/console/operations?phase=running%2Cundoing",
-            tone: tone("busy", stats.owned),
-        },
-        Count {
-            title: "Waiting",
-            number: number(waiting),
-            path: "/console/operations?phase=pending%2Cwaiting%2Cundoing",
-            tone: tone("waits", waiting),
-        },
-        Count {
-            title: "Stuck",
-            number: number(stats.stuck),
-            path: "/console/operations?phase=paused%2Cstuck",
-            tone: tone("bad", stats.stuck),
-        },
-        Count {
-            title: "Failed, of the last 24 h",
-            number: format!("{}{more}", failed.items.len()),
-            path: "/console/operations?phase=failed%2Cundone",
-            tone: tone("bad", failed.items.len() as u64),
-        },
-    ]
-}
-
-async fn stats(desk: &Hub) -> Result<Stats, Trouble> {
-    let counted = desk.inside.engine().stats().await;
-    counted.map_err(|error| Trouble::new(StatusCode::SERVICE_UNAVAILABLE, "Please wait", error.to_string()))
-}
-
-impl Known {
-    /// These events, of which only those are asked for that are new.
-    async fn read_on(&mut self, wanted: Vec<(OperationId, u32)>, api: &Api) -> Vec<Happened> {
-        let known = &self.0;
-        let read = wanted.into_iter().map(|(operation, seq)| async move {
-            let mut known = known.iter();
-            match known.find(|one| one.operation == operation && one.entry.seq == seq) {
-                Some(known) => Some(known.clone()),
-                // It may be forgotten already.
-                None => event(api, operation, seq).await.map(|entry| Happened { operation, entry }),
-            }
-        });
-        self.0 = join_all(read).await.into_iter().flatten().collect();
-        self.0.clone()
+    /// All failures of the same workflow.
+    fn failures_of(&self, workflow: &str) -> String {
+        list([("phase", "failed,undone"), ("workflow", workflow), ("after", &self.since)])
     }
 }
 
-async fn event(api: &Api, operation: OperationId, seq: u32) -> Option<JournalEntry> {
-    let before = seq.saturating_sub(1);
-    let found: JournalPage =
-        api.get(&format!("/operations/{operation}/journal?after={before}&limit=1")).await.ok()?;
-    found.items.into_iter().next()
+fn list<const N: usize>(filters: [(&str, &str); N]) -> String {
+    format!("/console/operations{}", path::query(filters))
+}
+
+fn counts(unfinished: &OperationTotals, ended: &OperationTotals, since: &str) -> Vec<Count> {
+    let count = |&(title, tone, phases, is_of_day): &(&'static str, &'static str, &[Phase], bool)| {
+        let totals = if is_of_day { ended } else { unfinished };
+        let number: u64 = phases.iter().filter_map(|phase| totals.phases.get(phase)).sum();
+        let more = if totals.is_complete { "" } else { "+" };
+        let names: Vec<&str> = phases.iter().map(|phase| phase.as_str()).collect();
+        let after = if is_of_day { since } else { "" };
+        Count {
+            title,
+            number: format!("{number}{more}"),
+            path: list([("phase", names.join(",").as_str()), ("after", after)]),
+            tone: if number == 0 { "none" } else { tone },
+        }
+    };
+    TILES.iter().map(count).collect()
+}
+
+/// The minute of a moment, as browsers write it.
+fn minute(at: Timestamp) -> String {
+    let shape = format_description!("[year]-[month]-[day]T[hour]:[minute]");
+    let at = OffsetDateTime::from_unix_timestamp(at.0 / 1_000_000).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    at.format(&shape).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -153,20 +129,25 @@ mod tests {
     use crate::world::World;
 
     #[tokio::test]
-    async fn what_was_read_once_is_not_asked_for_again() {
+    async fn a_tile_counts_what_its_list_shows() {
         let world = World::new();
         for _ in 0..3 {
             world.submit().await;
         }
-        let (api, mut known) = (world.api(), Known::default());
-        let mut look = async || {
-            let before = world.asked();
-            let now = Now::look(&world.desk, &api, &mut known).await.unwrap();
-            (now.latest.len(), now.events.len(), world.asked() - before)
-        };
-        assert_eq!(look().await, (3, 3, 3 + 3));
-        assert_eq!(look().await, (3, 3, 3));
-        world.submit().await;
-        assert_eq!(look().await, (4, 4, 3 + 1));
+        let now = Now::look(&world.desk, &world.api()).await.unwrap();
+        let numbers: Vec<(&str, &str)> =
+            now.counts.iter().map(|count| (count.title, count.number.as_str())).collect();
+        assert_eq!(numbers[..3], [("Running", "0"), ("Waiting", "3"), ("Needs a person", "0")]);
+        for count in &now.counts {
+            let query =
+                count.path.trim_start_matches("/console/operations").replace("after=", "created_after=");
+            let query = query.replace("%3A", ":");
+            let (query, moment) = query.split_once("&created_after=").unwrap_or((query.as_str(), ""));
+            let moment =
+                if moment.is_empty() { String::new() } else { format!("&created_after={moment}:00Z") };
+            let found: OperationPage = world.api().get(&format!("/operations{query}{moment}")).await.unwrap();
+            assert_eq!(found.items.len().to_string(), count.number, "{}", count.path);
+        }
+        assert_eq!(now.latest.len(), 3);
     }
 }

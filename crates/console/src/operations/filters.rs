@@ -22,11 +22,23 @@ pub(super) const PHASES: [&str; 10] = [
     "cancelled",
 ];
 /// Questions that are asked every day.
-const QUICK: [(&str, &str); 4] = [
+const QUICK: [(&str, &str); 6] = [
     ("All", ""),
-    ("Need a person", "paused,stuck"),
     ("Unfinished", "pending,running,waiting,undoing,paused,stuck"),
+    ("Running", "running,undoing"),
+    ("Waiting", "pending,waiting"),
+    ("Needs a person", "paused,stuck"),
     ("Failed", "failed,undone"),
+];
+
+/// Columns that sort, by their names in the API.
+const COLUMNS: [(&str, &str); 6] = [
+    ("Phase", "phase"),
+    ("Workflow", "workflow"),
+    ("Resource", "resource"),
+    ("Tenant", "tenant"),
+    ("Duration", "duration"),
+    ("Created", "created"),
 ];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -39,7 +51,22 @@ pub(super) struct Filters {
     pub(super) resource: String,
     pub(super) after: String,
     pub(super) before: String,
+    /// What is searched for.
+    pub(super) q: String,
+    /// What it is sorted by, as the API names it; empty for newest first.
+    pub(super) sort: String,
+    /// `show` for operations that serve others, too.
+    pub(super) housekeeping: String,
     pub(super) cursor: String,
+    pub(super) trail: String,
+}
+
+/// The head of a column by which the list can be sorted.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) href: String,
+    /// As `aria-sort` says it; empty where the list is sorted by something else.
+    pub(super) sorted: &'static str,
 }
 
 /// A link to a question.
@@ -62,7 +89,11 @@ impl From<Vec<(String, String)>> for Filters {
             resource: text("resource"),
             after: text("after"),
             before: text("before"),
+            q: text("q"),
+            sort: text("sort"),
+            housekeeping: text("housekeeping"),
             cursor: text("cursor"),
+            trail: text("trail"),
         }
     }
 }
@@ -72,9 +103,46 @@ impl Filters {
         self.phase.split(',').any(|one| one == phase)
     }
 
-    /// More than a phase is chosen, so the form that can change it is open.
+    /// More than a phase is chosen.
     fn is_narrow(&self) -> bool {
         !Filters { phase: String::new(), ..self.clone() }.is_none()
+    }
+
+    /// Something is chosen that only the form can change, so it is open.
+    pub(super) fn is_in_form(&self) -> bool {
+        let chosen = [&self.workflow, &self.tenant, &self.resource, &self.after, &self.before];
+        let is_quick = QUICK.iter().any(|(_, phases)| *phases == self.phase);
+        !is_quick || chosen.iter().any(|text| !text.is_empty())
+    }
+
+    /// What totals count, or which moment cannot be read.
+    pub(super) fn counted(&self) -> Result<String, &'static str> {
+        let counted =
+            Filters { q: String::new(), sort: String::new(), cursor: String::new(), ..self.clone() };
+        counted.asked()
+    }
+
+    /// The heads of the columns; the one by which the list is sorted turns it round.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let column = |(title, name): (&'static str, &'static str)| {
+            let (up, down) = (name.to_owned(), format!("-{name}"));
+            let here = if self.sort.is_empty() { "-created" } else { &self.sort };
+            let sorted = match () {
+                () if here == up => "ascending",
+                () if here == down => "descending",
+                () => "",
+            };
+            // Times begin with the newest and longest, names with the first.
+            let is_time = ["created", "duration"].contains(&name);
+            let wanted = match (sorted, is_time) {
+                ("ascending", _) | ("", true) => down,
+                _ => up,
+            };
+            let sort = if wanted == "-created" { String::new() } else { wanted };
+            let href = format!("{AT}{}", Filters { sort, ..self.clone() }.with(&[]));
+            Column { title, href, sorted }
+        };
+        COLUMNS.map(column).into()
     }
 
     /// The question as the API takes it, or which moment cannot be read.
@@ -88,6 +156,9 @@ impl Filters {
             ("resource", &self.resource),
             ("created_after", &after),
             ("created_before", &before),
+            ("housekeeping", if self.housekeeping == "show" { "" } else { "hide" }),
+            ("q", &self.q),
+            ("sort", &self.sort),
             ("cursor", &self.cursor),
         ]))
     }
@@ -130,7 +201,7 @@ mod tests {
         let filters = read(&[("phase", "stuck,paused"), ("phase", "failed"), ("phase", "odd")]);
         assert_eq!(filters.phase, "paused,stuck,failed");
         assert!(filters.has("stuck") && !filters.has("odd"));
-        assert_eq!(filters.asked().unwrap(), "?phase=paused%2Cstuck%2Cfailed");
+        assert_eq!(filters.asked().unwrap(), "?phase=paused%2Cstuck%2Cfailed&housekeeping=hide");
         assert!(!filters.is_narrow() && !filters.is_none());
     }
 
@@ -151,13 +222,28 @@ mod tests {
     }
 
     #[test]
+    fn the_head_of_a_column_sorts_and_then_turns_round() {
+        let head = |pairs: &[(&str, &str)], title: &str| {
+            let column = read(pairs).columns().into_iter().find(|column| column.title == title).unwrap();
+            (column.href, column.sorted)
+        };
+        assert_eq!(head(&[], "Created"), (format!("{AT}?sort=created"), "descending"));
+        assert_eq!(head(&[("sort", "created")], "Created"), (AT.to_owned(), "ascending"));
+        assert_eq!(head(&[("q", "x")], "Duration"), (format!("{AT}?q=x&sort=-duration"), ""));
+        assert_eq!(
+            head(&[("sort", "workflow"), ("cursor", "c")], "Workflow").0,
+            format!("{AT}?sort=-workflow")
+        );
+    }
+
+    #[test]
     fn the_question_that_is_asked_is_marked() {
         let here = |pairs: &[(&str, &str)]| {
             let quick = read(pairs).quick();
             quick.into_iter().filter(|one| one.is_here).map(|one| one.title).collect::<Vec<_>>()
         };
         assert_eq!(here(&[]), ["All"]);
-        assert_eq!(here(&[("phase", "stuck"), ("phase", "paused")]), ["Need a person"]);
+        assert_eq!(here(&[("phase", "stuck"), ("phase", "paused")]), ["Needs a person"]);
         assert!(here(&[("phase", "stuck,paused"), ("tenant", "a")]).is_empty());
     }
 }

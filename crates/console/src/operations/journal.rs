@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use api::types::JournalEntry;
 use askama::Template;
+use engine::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
 use super::look::Story;
-use crate::parts::{Chip, Icon, Prose, Tone, When};
+use crate::parts::{Chip, Clock, Icon, Prose, Tone, span};
 use crate::path;
 
 /// Lines on a page.
@@ -91,6 +92,8 @@ pub(super) struct Lines(Vec<Line>);
 
 struct Line {
     entry: JournalEntry,
+    /// How long after the beginning.
+    offset: String,
     data: String,
 }
 
@@ -122,14 +125,33 @@ fn ended(entry: &JournalEntry) -> (Tone, Icon) {
 
 impl Lines {
     /// Those of the entries that are wanted.
-    pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a JournalEntry>, wanted: &Wanted) -> Lines {
+    pub(super) fn of<'a>(
+        entries: impl IntoIterator<Item = &'a JournalEntry>,
+        wanted: &Wanted,
+        begun: Option<Timestamp>,
+    ) -> Lines {
         let fitting = entries.into_iter().filter(|entry| wanted.fits(entry));
-        let line = |entry: &JournalEntry| Line { entry: entry.clone(), data: pretty(&entry.data) };
+        let line = |entry: &JournalEntry| {
+            let offset = begun.map(|begun| offset(begun, entry)).unwrap_or_default();
+            Line { entry: entry.clone(), offset, data: pretty(&entry.data) }
+        };
         Lines(fitting.map(line).collect())
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// How long after the beginning something happened, to a tenth of a millisecond in the first second.
+fn offset(begun: Timestamp, entry: &JournalEntry) -> String {
+    let micros = i64::try_from(entry.at.0.unix_timestamp_nanos() / 1000).unwrap_or(begun.0);
+    let since = Timestamp(micros).since(begun);
+    match since.as_micros() {
+        0 => "+0 ms".to_owned(),
+        1..1_000_000 => format!("+{:.1} ms", since.as_secs_f64() * 1000.0),
+        1_000_000..60_000_000 => format!("+{:.3} s", since.as_secs_f64()),
+        _ => format!("+{}", span(since)),
     }
 }
 
@@ -166,7 +188,7 @@ impl Journal {
             id,
             kinds: &KINDS,
             steps: steps.into_iter().map(str::to_owned).collect(),
-            lines: Lines::of(shown.iter().copied(), &Wanted::default()),
+            lines: Lines::of(shown.iter().copied(), &Wanted::default(), story.timeline.begun),
             fits: fitting().count(),
             all: story.entries.len(),
             is_cut: story.is_cut,
@@ -180,7 +202,7 @@ impl Journal {
 
 #[cfg(test)]
 mod tests {
-    use engine::{Body, Changes, Event, Timestamp};
+    use engine::{Body, Changes, Event};
     use server::ToWire;
 
     use super::*;
@@ -211,6 +233,19 @@ mod tests {
         let journal = Journal::new(Uuid::nil(), &story(450), wanted, false);
         assert_eq!((shown(&journal)[0], shown(&journal).len()), (1, 50));
         assert!(journal.older.is_none() && journal.live.is_none() && journal.newest.is_some());
+    }
+
+    #[test]
+    fn an_event_says_how_long_after_the_beginning_it_was() {
+        let told = |micros: i64| {
+            let body = Body::Stepped { changes: Changes::default(), started: None };
+            offset(
+                Timestamp(1_000),
+                &JournalEntry::from(&Event { seq: 1, at: Timestamp(1_000 + micros), body }),
+            )
+        };
+        assert_eq!([told(0), told(400), told(11_250)], ["+0 ms", "+0.4 ms", "+11.2 ms"]);
+        assert_eq!([told(1_234_567), told(61_000_000)], ["+1.235 s", "+1 min 1 s"]);
     }
 
     #[test]

@@ -1,16 +1,18 @@
 //! `GET /console/operations`
 
-use api::types::{Operation, OperationPage};
+use api::types::{Operation, OperationPage, OperationTotals};
 use askama::Template;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use engine::Capability;
 
-use super::filters::{AT, Filters, PHASES, Quick};
+use super::filters::{AT, Column, Filters, PHASES, Quick};
 use crate::api::Api;
+use crate::csrf::CsrfToken;
 use crate::desk::Desk;
 use crate::list::Filtered;
-use crate::parts::{Chip, Icon, Pager, Prose, When};
+use crate::parts::{Chip, Icon, Pager, Prose, ShortId, Since, When, span};
 use crate::shell::Shell;
 use crate::trouble::{Flaw, Trouble};
 use crate::visitor::Visitor;
@@ -32,7 +34,17 @@ struct List {
 #[template(path = "operations/rows.html")]
 pub(super) struct Rows {
     desk: Desk,
+    csrf: CsrfToken,
     operations: Vec<Operation>,
+    columns: Vec<Column>,
+    /// What it all adds up to, on the first page.
+    summary: Option<String>,
+    /// Not everything was looked at.
+    note: Option<String>,
+    is_filtered: bool,
+    may_operate: bool,
+    /// Where this page is, to come back to.
+    here: String,
 }
 
 pub(super) async fn list(
@@ -43,21 +55,22 @@ pub(super) async fn list(
     let (found, refused) = match find(&visitor.api, &filters).await {
         Ok(found) => (found, None),
         Err(trouble) if trouble.status == StatusCode::BAD_REQUEST => {
-            (OperationPage { items: Vec::new(), next: None }, Some(trouble))
+            (OperationPage::default(), Some(trouble))
         }
         Err(trouble) => return trouble.page(&visitor),
     };
     let flaw = refused.as_ref().and_then(|trouble| trouble.flaws.first());
+    let pager = filters.pager(found.next.as_deref());
     let list = List {
         quick: filters.quick(),
         workflows: desk.inside.engine().workflows().into_iter().map(|one| one.workflow).collect(),
-        pager: filters.pager(found.next.as_deref()),
-        rows: Rows { desk: Desk::clone(&desk), operations: found.items },
+        pager,
+        rows: Rows::new(&visitor, &filters, found).await,
         wrong: flaw.map(|flaw| flaw.field.clone()).unwrap_or_default(),
         error: refused.as_ref().map(Trouble::line),
         filters,
     };
-    let shell = Shell::new(&visitor, &crate::operations::SECTION, "Operations");
+    let shell = Shell::new(&visitor, &crate::operations::SECTION, "Operations").without_search();
     if refused.is_some() { shell.page_with(StatusCode::BAD_REQUEST, &list) } else { shell.page(&list) }
 }
 
@@ -73,6 +86,9 @@ impl Filtered for Filters {
             ("resource", &self.resource),
             ("after", &self.after),
             ("before", &self.before),
+            ("q", &self.q),
+            ("sort", &self.sort),
+            ("housekeeping", &self.housekeeping),
         ]
     }
 
@@ -80,10 +96,61 @@ impl Filtered for Filters {
         ("cursor", &self.cursor)
     }
 
-    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
-        let operations = find(&visitor.api, self).await?.items;
-        Ok(Rows { desk: Desk::clone(&visitor.desk), operations })
+    fn trail(&self) -> Option<&str> {
+        Some(&self.trail)
     }
+
+    async fn rows(&self, visitor: &Visitor) -> Result<Rows, Trouble> {
+        let found = find(&visitor.api, self).await?;
+        Ok(Rows::new(visitor, self, found).await)
+    }
+}
+
+impl Rows {
+    async fn new(visitor: &Visitor, filters: &Filters, found: OperationPage) -> Rows {
+        let summary = match (filters.cursor.as_str(), filters.q.as_str()) {
+            ("", "") => totals(&visitor.api, filters).await.map(|totals| told(&totals)),
+            ("", _) if found.next.is_none() => Some(format!("{} found", found.items.len())),
+            _ => None,
+        };
+        Rows {
+            desk: Desk::clone(&visitor.desk),
+            csrf: visitor.csrf.clone(),
+            columns: filters.columns(),
+            summary,
+            note: found.looked_at.map(|count| cut(filters, count)),
+            is_filtered: !filters.is_none(),
+            may_operate: visitor.can(Capability::Operate),
+            here: format!("{AT}{}", filters.with(&[filters.cursor(), ("trail", &filters.trail)])),
+            operations: found.items,
+        }
+    }
+}
+
+fn cut(filters: &Filters, count: u64) -> String {
+    if filters.sort.is_empty() {
+        format!("Searched {count} operations. Older ones are on the next page.")
+    } else {
+        format!("Sorted among the newest {count} operations that fit. Filter by time to reach older ones.")
+    }
+}
+
+/// All, and each phase in which there are some.
+fn told(totals: &OperationTotals) -> String {
+    let all: u64 = totals.phases.values().sum();
+    let more = if totals.is_complete { "" } else { "+" };
+    let noun = if all == 1 { "operation" } else { "operations" };
+    let parts = totals.phases.iter().filter(|(_, count)| **count > 0);
+    let parts: Vec<String> = parts.map(|(phase, count)| format!("{count} {phase}")).collect();
+    match parts.as_slice() {
+        [] => String::new(),
+        [_] => format!("{all}{more} {noun}"),
+        parts => format!("{all}{more} {noun}: {}", parts.join(", ")),
+    }
+}
+
+async fn totals(api: &Api, filters: &Filters) -> Option<OperationTotals> {
+    api.get(&format!("/operations/totals{}", filters.counted().ok()?)).await.ok()
 }
 
 async fn find(api: &Api, filters: &Filters) -> Result<OperationPage, Trouble> {
@@ -95,4 +162,30 @@ async fn find(api: &Api, filters: &Filters) -> Result<OperationPage, Trouble> {
         Trouble { flaws: vec![flaw], ..trouble }
     })?;
     api.get(&format!("/operations{query}")).await
+}
+
+/// How long it has taken so far, or took.
+fn duration(operation: &Operation) -> Result<String, Since> {
+    let Some(end) = operation.finished_at else { return Err(Since(operation.created_at)) };
+    Ok(span((end.0 - operation.created_at.0).try_into().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use api::types::Phase;
+
+    use super::*;
+
+    #[test]
+    fn totals_are_told_as_one_line() {
+        let totals = |phases: &[(Phase, u64)], is_complete| {
+            told(&OperationTotals { phases: phases.iter().copied().collect::<BTreeMap<_, _>>(), is_complete })
+        };
+        assert_eq!(totals(&[], true), "");
+        assert_eq!(totals(&[(Phase::Stuck, 1)], true), "1 operation");
+        let two = [(Phase::Succeeded, 9_998), (Phase::Running, 2)];
+        assert_eq!(totals(&two, false), "10000+ operations: 2 running, 9998 succeeded");
+    }
 }

@@ -1,5 +1,6 @@
 //! `GET /console/operations/{id}`, and the stream that keeps it true.
 
+use api::types::OperationDetail;
 use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -16,7 +17,7 @@ use super::waterfall::Waterfall;
 use super::why::Why;
 use crate::desk::Desk;
 use crate::live::{About as Watched, OpenPage, Picture, stream};
-use crate::parts::{Patches, appended};
+use crate::parts::{Patches, ShortId, appended};
 use crate::shell::Shell;
 use crate::trouble::Trouble;
 use crate::visitor::Visitor;
@@ -26,6 +27,8 @@ use crate::visitor::Visitor;
 struct Show {
     id: Uuid,
     workflow: String,
+    /// What people call it: the name that was given, or what it works on.
+    name: Option<String>,
     pieces: Pieces,
     journal: Journal,
 }
@@ -61,7 +64,10 @@ impl Pieces {
 pub(super) async fn show(visitor: Visitor, Path(id): Path<String>, Query(wanted): Query<Wanted>) -> Response {
     match draw(&visitor, &id, wanted).await {
         Ok(show) => {
-            let title = format!("{} {}", show.workflow, show.id);
+            let title = match &show.name {
+                Some(name) => format!("{name} · {}", show.workflow),
+                None => show.workflow.clone(),
+            };
             Shell::new(&visitor, &crate::operations::SECTION, &title).page(&show)
         }
         Err(trouble) => trouble.page(&visitor),
@@ -74,9 +80,19 @@ async fn draw(visitor: &Visitor, id: &str, wanted: Wanted) -> Result<Show, Troub
     let mut story = Story::default();
     story.read_on(&visitor.api, id).await?;
     let workflow = look.detail.operation.workflow.clone();
+    let name = name(&look.detail);
     let pieces = Pieces::new(&look, &story, visitor, visitor.desk.inside.engine().now());
     let journal = Journal::new(id, &story, wanted, look.detail.operation.phase.is_final());
-    Ok(Show { id, workflow, pieces, journal })
+    Ok(Show { id, workflow, name, pieces, journal })
+}
+
+/// Where workflows have the name of what they make.
+const NAMES: [&str; 3] = ["/parameters/name", "/name", "/instance_name"];
+
+fn name(detail: &OperationDetail) -> Option<String> {
+    let given = NAMES.iter().find_map(|place| detail.params.pointer(place)?.as_str());
+    let given = given.filter(|name| !name.trim().is_empty()).map(str::to_owned);
+    given.or_else(|| detail.operation.resource.clone())
 }
 
 /// What the page has already, and what of the journal it wants.
@@ -127,7 +143,8 @@ impl OpenPage for Follower {
         let is_first = self.story.last == 0;
         self.story.read_on(&self.visitor.api, self.id).await?;
         let entries = std::mem::take(&mut self.story.entries);
-        let fresh = Lines::of(entries.iter().filter(|entry| entry.seq > self.after), &self.wanted);
+        let fresh = entries.iter().filter(|entry| entry.seq > self.after);
+        let fresh = Lines::of(fresh, &self.wanted, self.story.timeline.begun);
         let pieces = Pieces::new(&look, &self.story, &self.visitor, self.desk.inside.engine().now());
         let broken = |error: askama::Error| {
             Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "It did not work", error.to_string())

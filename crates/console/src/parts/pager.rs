@@ -1,26 +1,33 @@
-//! The way to the next page of a list, and back to its beginning.
+//! The way to the other pages of a list.
 
 use askama::Template;
 use askama::filters::HtmlSafe;
 
-/// What the links to the first and to the next page say.
-pub type Words = (&'static str, &'static str);
-pub const NEWEST_FIRST: Words = ("Newest", "Older");
-pub const OLDEST_FIRST: Words = ("First page", "Next page");
+/// What the links to the first, the previous and the next page say.
+pub type Words = (&'static str, &'static str, &'static str);
+pub const NEWEST_FIRST: Words = ("Newest", "Newer", "Older");
+pub const OLDEST_FIRST: Words = ("First page", "Previous page", "Next page");
 
-/// Links to the first and to the next page of a list.
+/// Links to the first, the previous and the next page of a list.
 #[derive(Template)]
 #[template(path = "parts/pager.html")]
 pub struct Pager {
     words: Words,
     first: Option<String>,
+    previous: Option<String>,
     next: Option<String>,
 }
 
 impl Pager {
     /// The links that there are.
     pub fn new(words: Words, first: Option<String>, next: Option<String>) -> Pager {
-        Pager { words, first, next }
+        Pager { words, first, previous: None, next }
+    }
+
+    /// With a link to the page before.
+    #[must_use]
+    pub fn previous(self, previous: Option<String>) -> Pager {
+        Pager { previous, ..self }
     }
 
     fn is_needed(&self) -> bool {

@@ -6,7 +6,11 @@ use std::time::Duration;
 use api::types::Moment;
 use askama::filters::HtmlSafe;
 use server::ToWire;
+use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
+
+const SECONDS: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
 
 /// A moment. Without a script it is a time of day; with one, it is how long ago or how soon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +43,52 @@ impl From<engine::Timestamp> for When {
 
 impl fmt::Display for When {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = format_description!("[year]-[month]-[day] [hour]:[minute]:[second] UTC");
-        let text = self.0.0.format(&shape).map_err(|_| fmt::Error)?;
+        let text = self.0.0.format(&SECONDS).map_err(|_| fmt::Error)?;
         write!(f, r#"<time datetime="{}" title="{text}" data-when>{text}</time>"#, self.0)
     }
 }
 
 impl HtmlSafe for When {}
+
+/// The time of a day to the millisecond: that of the browser with a script, else UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock(pub Moment);
+
+impl From<&Moment> for Clock {
+    fn from(at: &Moment) -> Clock {
+        Clock(*at)
+    }
+}
+
+impl fmt::Display for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = format_description!("[hour]:[minute]:[second].[subsecond digits:3]");
+        let text = self.0.0.format(&shape).map_err(|_| fmt::Error)?;
+        let whole = self.0.0.format(&SECONDS).map_err(|_| fmt::Error)?;
+        write!(f, r#"<time datetime="{}" title="{whole}" data-clock>{text}</time>"#, self.0)
+    }
+}
+
+impl HtmlSafe for Clock {}
+
+/// How long something has gone on. Without a script it is when it began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Since(pub Moment);
+
+impl From<engine::Timestamp> for Since {
+    fn from(at: engine::Timestamp) -> Since {
+        Since(at.to_wire())
+    }
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.0.format(&SECONDS).map_err(|_| fmt::Error)?;
+        write!(f, r#"<time datetime="{}" title="since {text}" data-since>since {text}</time>"#, self.0)
+    }
+}
+
+impl HtmlSafe for Since {}
 
 /// A span of time in the two largest units that it has.
 pub fn span(time: Duration) -> String {

@@ -1,9 +1,6 @@
 //! `POST /console/sign-in`, with a password or with a token.
 
-use std::net::SocketAddr;
-
-use axum::Extension;
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::header::{RETRY_AFTER, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -12,6 +9,7 @@ use engine::secret::SecretString;
 use engine::store::StoreError;
 use server::{Denied, Principal, SignInError};
 
+use super::client::Client;
 use super::form::form;
 use crate::desk::{Desk, Hub};
 use crate::fields::Fields;
@@ -21,17 +19,16 @@ use crate::{cookie, path, visitor};
 
 pub(super) async fn with_password(
     State(desk): State<Desk>,
-    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    client: Client,
     headers: HeaderMap,
     fields: Fields,
 ) -> Response {
     let (name, back) = (fields.text("name"), fields.text("back"));
     let again = |status, error: String| form(&desk, &headers, status, back, name, Some(error));
     let password = SecretString::from(fields.raw("password"));
-    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.ip());
-    let from = peer.map(|peer| desk.settings.client_address(peer, &headers));
+    let from = client.address;
     match desk.inside.sign_in(name, &password, from).await {
-        Ok(user) => welcome(&desk, &headers, &Principal::of_user(&user), back).await,
+        Ok(user) => welcome(&desk, &headers, client, &Principal::of_user(&user), back).await,
         // The same words for both: only a user who exists can be locked, and nobody learns who does.
         Err(error @ (SignInError::Wrong | SignInError::Locked { .. })) => {
             let result = if error == SignInError::Wrong { "401 wrong" } else { "401 locked" };
@@ -63,12 +60,17 @@ fn shown(name: &str) -> &str {
 }
 
 /// Whoever has a token may look at what it may do.
-pub(super) async fn with_token(State(desk): State<Desk>, headers: HeaderMap, fields: Fields) -> Response {
+pub(super) async fn with_token(
+    State(desk): State<Desk>,
+    client: Client,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Response {
     let back = fields.text("back");
     let again = |status, error: String| form(&desk, &headers, status, back, "", Some(error));
     let token = SecretString::from(fields.text("token"));
     match desk.inside.principal_of(&token).await {
-        Ok(principal) => welcome(&desk, &headers, &principal, back).await,
+        Ok(principal) => welcome(&desk, &headers, client, &principal, back).await,
         Err(Denied::Refused(_)) => {
             let error = "This token is not known here, or it has expired. The file admin.token in the data \
                          directory of the server holds one.";
@@ -79,12 +81,18 @@ pub(super) async fn with_token(State(desk): State<Desk>, headers: HeaderMap, fie
 }
 
 /// A session, and the page that was asked for; a principal with nothing to see here gets none.
-pub(super) async fn welcome(desk: &Hub, headers: &HeaderMap, who: &Principal, back: &str) -> Response {
+pub(super) async fn welcome(
+    desk: &Hub,
+    headers: &HeaderMap,
+    client: Client,
+    who: &Principal,
+    back: &str,
+) -> Response {
     let again = |status, error: String| form(desk, headers, status, back, "", Some(error));
     if !who.can(Capability::SignIn) && !who.has_permissions() {
         return again(StatusCode::FORBIDDEN, no_access(who));
     }
-    match visitor::begin(desk, who).await {
+    match visitor::begin(desk, who, client).await {
         Ok(secret) => {
             desk.inside.write_down(&who.name, "session.begin", who.proof.kind().as_str(), "303").await;
             let home = if who.can(Capability::Read) { path::HOME } else { desk.start_page() };

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use server::{CodeFlow, FlowError, Principal};
 use subtle::ConstantTimeEq;
 
+use super::client::Client;
 use super::enter::welcome;
 use super::form::form;
 use crate::cookie;
@@ -75,6 +76,7 @@ pub(super) async fn leave(
 
 pub(super) async fn come_back(
     State(desk): State<Desk>,
+    client: Client,
     Query(coming): Query<Coming>,
     headers: HeaderMap,
 ) -> Response {
@@ -93,7 +95,7 @@ pub(super) async fn come_back(
         return again(StatusCode::UNAUTHORIZED, error.to_owned());
     }
     match enter(flow, &coming.code, &kept, &here(&desk, &headers)).await {
-        Ok(who) => welcome(&desk, &headers, &who, &kept.back).await,
+        Ok(who) => welcome(&desk, &headers, client, &who, &kept.back).await,
         Err((status, error)) => again(status, error),
     }
 }

@@ -47,7 +47,7 @@ impl Place {
         let listen = self.0.local_addr()?;
         let closing = CancellationToken::new();
         let (doors, inside) = house.doors(config, meter, &closing)?;
-        let router = house.console(config, inside, meter).into_iter().fold(doors, Router::merge);
+        let router = house.console(config, inside).into_iter().fold(doors, Router::merge);
         house.background(config, &closing);
         house.serving(&Serving { listen, local_url: format!("http://{listen}") }).await?;
         let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;

@@ -1,7 +1,5 @@
 //! Pages that are not of this repository: they are in the menu, look like the others and refuse what the others refuse.
 
-use std::sync::Arc;
-
 use askama::Template;
 use axum::response::Response;
 use axum::routing::get;
@@ -11,7 +9,6 @@ use console::{
     Console, ConsoleSettings, CsrfToken, Desk, Fields, Flash, Offer, Pages, Section, Shell, Visitor,
 };
 use engine::Role;
-use server::Meter;
 
 use crate::browser::Browser;
 use crate::world::World;
@@ -65,7 +62,6 @@ async fn signed_in(world: &World, role: Role) -> Browser {
     let mut browser = Browser::new(console::router(Console {
         inside: world.inside.clone(),
         people: world.store.clone(),
-        meter: Arc::new(Meter::new()),
         code_flow: None,
         settings,
         pages: pages(),

@@ -183,7 +183,7 @@ impl World {
             engine: engine.clone(),
             access: store.clone(),
             people: store.clone(),
-            meter: meter.clone(),
+            meter,
             settings: ServerSettings::default(),
             bearers: Some(Arc::new(Oidc::new(settings, clock.clone()).unwrap())),
             endpoints: endpoints(Some(door)),
@@ -194,7 +194,6 @@ impl World {
         let console = console::router(Console {
             inside: inside.clone(),
             people: store.clone(),
-            meter,
             code_flow: Some(Arc::new(code_flow)),
             settings: ConsoleSettings::default(),
             pages: pages(),

@@ -49,7 +49,7 @@ fn the_keyboard_is_enough_from_signing_in_to_cancelling() {
     person.tab_to("button Cancel");
     person.press(ENTER);
     person.until_text("dialog", "Cancel this operation?");
-    assert!(person.focused().starts_with("button Leave it"), "{}", person.focused());
+    assert!(person.focused().starts_with("button Back"), "{}", person.focused());
     person.press(ESCAPE);
     person.until_gone("dialog");
     assert_eq!(house.phase(&id), "waiting");

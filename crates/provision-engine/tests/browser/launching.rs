@@ -61,25 +61,17 @@ pub(crate) fn come_to_the_key(person: &Person, say_where: impl Fn(&Person)) {
     person.go("/console/launch");
     say_what(person);
     person.click(ONWARD);
-    person.until_text("h2", "Account and machines");
+    person.until_text("h2", "Account and instances");
     say_where(person);
     person.click(ONWARD);
     person.until_text("h2", "Public key");
 }
 
-/// On to the page that asks how to wait.
-#[track_caller]
-pub(crate) fn come_to_how(person: &Person, say_where: impl Fn(&Person)) {
-    come_to_the_key(person, say_where);
-    say_key(person);
-    person.click(ONWARD);
-    person.until_text("h2", "How to wait");
-}
-
 /// Through all pages to the last one.
 #[track_caller]
 pub(crate) fn fill_in(person: &Person, say_where: impl Fn(&Person)) {
-    come_to_how(person, say_where);
+    come_to_the_key(person, say_where);
+    say_key(person);
     person.click(ONWARD);
     person.until_text("h2", "Review");
 }

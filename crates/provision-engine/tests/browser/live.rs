@@ -74,7 +74,7 @@ fn a_list_has_what_is_new_without_being_asked() {
     person.sign_in(&house.token);
     person.go("/console/operations");
     person.until_live();
-    person.until_text("#rows", "No operation fits.");
+    person.until_text("#rows", "There are no operations yet.");
     let id = house.submit(&json!({ "name": "Ada" }));
     person.until_text(&format!("#o{id}"), "succeeded");
 

@@ -16,6 +16,7 @@ mod launching;
 mod live;
 mod many;
 mod mouse;
+mod operations;
 mod pages;
 mod person;
 mod pictures;
@@ -26,6 +27,7 @@ mod signing_in;
 #[path = "../cli/stage.rs"]
 #[expect(dead_code, reason = "the tests of the command line use the rest")]
 mod stage;
+mod sub_path;
 mod wire;
 mod without_script;
 mod wizard;

@@ -56,6 +56,6 @@ fn ten_thousand_operations_are_no_burden() {
     // And back to the beginning.
     person.click("nav.pager a[rel=first]");
     person.until_path("/console/operations");
-    person.until_text("#rows", &id);
+    person.until_text(&format!("#o{id}"), &id[28..]);
     person.expect_no_complaint();
 }

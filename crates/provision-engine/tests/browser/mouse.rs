@@ -13,9 +13,9 @@ fn the_mouse_is_enough_from_the_list_to_cancelling() {
     person.click_on("nav.menu a", "Operations");
     person.until_path("/console/operations");
     person.click_on("nav.quick a", "Failed");
-    person.until_text("#rows", "No operation fits.");
+    person.until_text("#rows", "No operation matches these filters.");
     person.click_on("nav.quick a", "Unfinished");
-    person.until_text("#rows", &id);
+    person.until_text(&format!("#o{id}"), &id[28..]);
     person.click(&format!("#rows a[href$='{id}']"));
     person.until_path(&format!("/console/operations/{id}"));
     person.until_live();
@@ -23,7 +23,7 @@ fn the_mouse_is_enough_from_the_list_to_cancelling() {
     person.click_on("#now-why button", "Cancel");
     person.until_text("dialog", "Cancel this operation?");
     look(&person, "dialog");
-    person.click_on("dialog button", "Leave it");
+    person.click_on("dialog button", "Back");
     person.until_gone("dialog");
     assert_eq!(house.phase(&id), "waiting");
 

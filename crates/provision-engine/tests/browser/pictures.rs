@@ -56,6 +56,11 @@ pub(crate) fn look(person: &Person, name: &str) {
     person.expect_no_complaint();
 }
 
+/// From now on the browser is a phone.
+pub(crate) fn phone(person: &Person) {
+    size(&person.browser().wire, PHONE, HEIGHT_MIN);
+}
+
 /// What sticks out on the right, so that one has to scroll sideways; nothing, if nobody has to.
 #[track_caller]
 pub(crate) fn sticks_out(person: &Person) -> Vec<String> {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::house::House;
 use crate::launching::{
-    ONWARD, come_to_how, expect_machines, launch, quick_house, say_key, say_what, say_where, until_built_by,
+    ONWARD, expect_machines, fill_in, launch, quick_house, say_key, say_what, say_where, until_built_by,
     until_launched, until_machines_run,
 };
 use crate::person::Person;
@@ -14,10 +14,11 @@ use crate::stage::until;
 /// Chooses the way, looks over everything and launches; the page of the launch follows.
 #[track_caller]
 fn choose(person: &Person, profile: &str, title: &str) {
+    if !person.has(".advanced[open]") {
+        person.click(".advanced > summary");
+    }
+    person.until_text(".advanced", title);
     person.click(&format!("input[name=profile][value={profile}]"));
-    person.click(ONWARD);
-    person.until_text("h2", "Review");
-    person.until_text("main", title);
     person.click(ONWARD);
     until_launched(person);
 }
@@ -47,7 +48,7 @@ fn whoever_expects_machines_in_the_inventory_finds_them_there() {
     let house = quick_house();
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
-    come_to_how(&person, |person| say_where(person, "2"));
+    fill_in(&person, |person| say_where(person, "2"));
     choose(&person, "inventory", "show it in the inventory");
     until_machines_run(&house, &person, "2 machines run");
     expect_machines(&house, &person, 2);
@@ -72,9 +73,9 @@ fn a_callback_and_words_that_come_later_bring_machines() {
     person.go("/console/launch");
     say_what(&person);
     person.click(ONWARD);
-    person.until_text("h2", "Account and machines");
+    person.until_text("h2", "Account and instances");
     person.click_on("#wizard button", "decide the rest later");
-    person.until_text("h2", "How to wait");
+    person.until_text("h2", "Review");
     choose(&person, "images", "Wait for a callback");
     person.until_text("main", "It waits for you");
     let compose = until_built_by(&house, &person);
@@ -113,7 +114,7 @@ fn a_message_in_kafka_brings_machines() {
     house.turn("image-builder/faults/hold", &json!({ "times": 1 }));
     let person = Person::new(&house.url);
     person.sign_in(&house.token);
-    come_to_how(&person, |person| say_where(person, "1"));
+    fill_in(&person, |person| say_where(person, "1"));
     choose(&person, "events", "Wait for a message in Kafka");
     person.until_live();
     let compose = until_built_by(&house, &person);

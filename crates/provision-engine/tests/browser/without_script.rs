@@ -21,7 +21,7 @@ fn operations_are_found_and_cancelled_without_a_script() {
     // Without a dialog there is a page that asks.
     person.click_on("#now-why button", "Cancel");
     person.until_text("h1", "Cancel this operation?");
-    person.click_on("main a", "Leave it");
+    person.click_on("main a", "Back");
     person.until_path(&format!("/console/operations/{id}"));
     assert_eq!(house.phase(&id), "waiting");
     person.click_on("#now-why button", "Cancel");

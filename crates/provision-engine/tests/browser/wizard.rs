@@ -1,5 +1,6 @@
 //! From an image to machines that answer, as somebody does it who has read nothing.
 
+use reqwest::Method;
 use serde_json::json;
 
 use crate::launching::{
@@ -20,7 +21,7 @@ fn somebody_who_has_read_nothing_comes_to_machines_that_answer() {
     say_what(&person);
     look(&person, "wizard-image");
     person.click(ONWARD);
-    person.until_text("h2", "Account and machines");
+    person.until_text("h2", "Account and instances");
     say_where(&person, "2");
     look(&person, "wizard-where");
     person.click(ONWARD);
@@ -28,9 +29,6 @@ fn somebody_who_has_read_nothing_comes_to_machines_that_answer() {
     say_key(&person);
     person.until_text("#pubkey_body-said", "SHA256:");
     look(&person, "wizard-key");
-    person.click(ONWARD);
-    person.until_text("h2", "How to wait");
-    look(&person, "wizard-how");
     person.click(ONWARD);
     person.until_text("h2", "Review");
     person.until_text("main", "What will happen");
@@ -52,7 +50,7 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
     person.go("/console/launch");
     say_what(&person);
     person.click(ONWARD);
-    person.until_text("h2", "Account and machines");
+    person.until_text("h2", "Account and instances");
 
     say_where(&person, "99");
     person.click(ONWARD);
@@ -70,8 +68,6 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
     person.fill("#pubkey_body", KEY);
     person.until_text("#pubkey_body-said", "SHA256:");
     person.click(ONWARD);
-    person.until_text("h2", "How to wait");
-    person.click(ONWARD);
     person.until_text("h2", "Review");
     let review = person.text("main");
     for part in ["web", "vim", "t3.small", "mine"] {
@@ -80,6 +76,62 @@ fn what_is_wrong_is_said_where_it_is_and_nothing_is_lost() {
     person.click(ONWARD);
     until_launched(&person);
     until_machines_run(&house, &person, "The machine runs");
+}
+
+#[test]
+fn three_clicks_lead_from_home_to_a_launch() {
+    let house = quick_house();
+    let key = json!({ "name": "mine", "body": KEY });
+    house.api(Method::POST, "/api/provisioning/v1/pubkeys", Some(&key));
+    let person = Person::new(&house.url);
+    person.sign_in(&house.token);
+    person.click_on("main a", "Build and launch");
+    person.until_text("#summary", "t3.small");
+    person.click_on("#wizard button", "Review and launch");
+    person.until_text("h2", "Review");
+    person.click(ONWARD);
+    until_launched(&person);
+    until_machines_run(&house, &person, "The machine runs");
+}
+
+#[test]
+fn going_back_a_reload_a_link_and_a_restart_lose_nothing() {
+    let mut house = quick_house();
+    let person = Person::new(&house.url);
+    person.sign_in(&house.token);
+    person.go("/console/launch");
+    say_what(&person);
+    person.click(ONWARD);
+    person.until_text("h2", "Account and instances");
+    say_where(&person, "3");
+    person.click(ONWARD);
+    person.until_text("h2", "Public key");
+    person.script("history.back()", &[]);
+    person.until_text("h2", "Account and instances");
+    person.until_value("#amount", "3");
+    person.script("history.back()", &[]);
+    person.until_text("h2", "Image");
+    person.until_value("#image_name", "web");
+    person.until_value("#packages", "vim");
+    let here = person.path();
+
+    person.until_text("#summary", "web");
+    house.kill();
+    house.serve_again();
+    person.complaints();
+    person.go(&here);
+    person.until_value("#image_name", "web");
+    person.click(ONWARD);
+    person.until_value("#amount", "3");
+    person.expect_no_complaint();
+
+    // It belongs to this session, and the link is of no use to another one.
+    let other = Person::new(&house.url);
+    other.sign_in(&house.token);
+    other.go(&here);
+    other.until_text(".flash.bad", "This draft has expired.");
+    other.until_value("#image_name", "");
+    assert_ne!(other.path(), here);
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(crate) mod key;
 mod keys;
 pub(crate) mod place;
 mod plan;
+mod preset;
 mod public_key;
 pub(crate) mod request;
 mod review;
@@ -37,8 +38,9 @@ pub(crate) static SECTION: Section = Section {
 pub(crate) fn routes() -> Router<Desk> {
     Router::new()
         .route("/console/launch", get(begin::begin))
-        .route("/console/launch/now", get(go::anew).post(go::now))
-        .route("/console/launch/account", get(go::anew).post(go::account))
+        .route("/console/launch/now", post(go::now))
+        .route("/console/launch/account", post(go::account))
+        .route("/console/launch/summary", post(go::summary))
         .route("/console/launch/types", post(types::types))
         .route("/console/launch/templates", post(place::templates))
         .route("/console/launch/check/{field}", post(go::check))
@@ -47,5 +49,5 @@ pub(crate) fn routes() -> Router<Desk> {
         .route("/console/launch/accounts/{id}/delete", post(accounts::delete))
         .route("/console/launch/keys", get(keys::list).post(keys::add))
         .route("/console/launch/keys/{id}/delete", post(keys::delete))
-        .route("/console/launch/{step}", get(go::anew).post(go::go))
+        .route("/console/launch/{step}", get(go::page).post(go::go))
 }

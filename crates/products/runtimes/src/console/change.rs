@@ -94,7 +94,7 @@ async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flas
     if !form.is_good() {
         return Ok(Err(Box::new(present.page(visitor, form, None)?)));
     }
-    let changed = differing(typed, &present.parameters);
+    let changed = differing(typed, &in_force(&present.plan()?.schema(Purpose::Update), &present.parameters));
     let plan = fields.given("plan").filter(|plan| *plan != present.runtime.service_plan_id);
     if changed.is_empty() && plan.is_none() {
         return Ok(Ok(Flash::good("Nothing was changed.")));
@@ -115,6 +115,16 @@ async fn ask(visitor: &Visitor, id: &str, fields: &Fields) -> Result<Result<Flas
     }
 }
 
+/// What was asked for, and the defaults of the plan for the rest.
+fn in_force(schema: &Value, present: &Map<String, Value>) -> Map<String, Value> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let defaults =
+        properties.filter_map(|(key, property)| Some((key.clone(), property.get("default")?.clone())));
+    let mut all: Map<String, Value> = defaults.collect();
+    all.extend(present.clone());
+    all
+}
+
 /// What stays as it is need not be sent.
 fn differing(typed: Map<String, Value>, present: &Map<String, Value>) -> Map<String, Value> {
     typed.into_iter().filter(|(key, value)| present.get(key) != Some(value)).collect()
@@ -123,6 +133,13 @@ fn differing(typed: Map<String, Value>, present: &Map<String, Value>) -> Map<Str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_not_asked_for_is_as_the_plan_has_it() {
+        let schema = json!({"properties": {"a": {"default": 1}, "b": {"default": 2}, "c": {}}});
+        let present = json!({"b": 3}).as_object().cloned().unwrap();
+        assert_eq!(Value::Object(in_force(&schema, &present)), json!({"a": 1, "b": 3}));
+    }
 
     #[test]
     fn only_what_differs_is_sent() {

@@ -140,6 +140,7 @@ impl Field {
         self.required || self.has_error() || self != default
     }
 
+    /// The name of the parameter, as requests have it.
     fn key(&self) -> &str {
         self.name.rsplit('.').next().unwrap_or_default()
     }

@@ -20,11 +20,11 @@ impl Form {
         Form { empty: fields.clone(), fields }
     }
 
-    /// For a change: what is there now, and nothing has to be typed.
+    /// For a change: the values in force, and nothing has to be typed. Where nothing was asked for, that of the plan
+    /// is in force.
     pub(super) fn of_present(schema: &Value, present: &Map<String, Value>) -> Form {
         let mut form = Form::new(schema);
         for field in &mut form.fields {
-            field.value.clear();
             let key = field.name.strip_prefix("p.").unwrap_or_default().to_owned();
             if let Some(value) = present.get(&key) {
                 field.show(value);
@@ -235,12 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn a_change_shows_what_is_there_and_no_default() {
+    fn a_change_shows_the_values_in_force() {
         let present = json!({"name": "here", "zones": ["a", "b"], "oidc": {"client": "c"}});
         let form = Form::of_present(&schema(), present.as_object().unwrap());
         assert_eq!(find(&form, "p.name").value, "here");
         assert_eq!(find(&form, "p.zones").value, "a\nb");
-        assert_eq!(find(&form, "p.max").value, "");
+        assert_eq!(find(&form, "p.max").value, "3", "the default of the plan");
         let Kind::Group { fields } = &find(&form, "p.oidc").kind else { panic!() };
         assert_eq!(fields[0].value, "c");
     }

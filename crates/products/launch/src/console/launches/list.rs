@@ -8,7 +8,7 @@ use cloud::ProviderKind;
 use serde::Deserialize;
 
 use super::super::{LAUNCH, may_launch};
-use super::view::{image, stage, when};
+use super::view::{duration, image, stage, title, when};
 use console::list::{Filtered, Place};
 use console::parts::Pager;
 use console::{Shell, Trouble, Visitor};

@@ -1,6 +1,6 @@
 //! `GET /console/launches/{id}`
 
-use crate::api::types::{Launch, LaunchImage};
+use crate::api::types::Launch;
 use askama::Template;
 use axum::extract::Path;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
@@ -18,6 +18,7 @@ use console::{Api, CsrfToken, Shell, Trouble, Visitor, path};
 #[derive(Template)]
 #[template(path = "launches/show.html")]
 struct Show {
+    title: String,
     now: Now,
 }
 
@@ -43,8 +44,8 @@ struct Rights {
 pub(super) async fn show(visitor: Visitor, Path(id): Path<String>) -> Response {
     match now(&visitor, &id).await {
         Ok(now) => {
-            let title = format!("Launch {}", now.launch.reservation_id);
-            Shell::new(&visitor, &super::SECTION, &title).page(&Show { now })
+            let title = view::title(&now.launch);
+            Shell::new(&visitor, &super::SECTION, &title).page(&Show { title: title.clone(), now })
         }
         Err(trouble) => trouble.page(&visitor),
     }
@@ -141,12 +142,6 @@ impl Now {
 
     fn can_edit(&self) -> bool {
         self.rights.launches && self.is_bad() && self.launch.provider == "aws"
-    }
-
-    /// The image is not there, and what it was to hold is sealed: only the browser still has it.
-    fn builds_again(&self) -> bool {
-        let is_built = self.launch.build.as_ref().is_some_and(|build| build.status == "success");
-        matches!(self.launch.image, LaunchImage::Build { .. }) && !is_built
     }
 
     fn can_terminate(&self) -> bool {

@@ -5,7 +5,7 @@ use api::types::StepState;
 use cloud::ssh_command;
 use engine::Timestamp;
 
-use console::parts::{Chip, Icon, Tone, When, span};
+use console::parts::{Chip, Icon, Since, Tone, When, span};
 
 /// No attempt brings this step on.
 const WAITS_FOR_PEOPLE: &str = "wait_for_parameters";
@@ -128,6 +128,19 @@ fn of(one: &Instance, provider: &str) -> Machine {
     let private = one.detail.private_ipv4.clone().or_else(|| one.detail.private_ipv6.clone());
     let login = address.as_deref().filter(|_| !is_gone(&one.state)).and_then(|to| ssh_command(provider, to));
     Machine { id: one.instance_id.clone(), chip: machine(&one.state), address, private, login }
+}
+
+/// How long it took, or since when it goes on.
+pub(crate) fn duration(launch: &Launch) -> Option<Result<String, Since>> {
+    let Some(ended) = launch.finished_at else {
+        return (!launch.is_over).then(|| Err(Since::from(launch.created_at)));
+    };
+    Some(Ok(span(ended.since(launch.created_at))))
+}
+
+/// What a launch is called: by its name, where it has one.
+pub(crate) fn title(launch: &Launch) -> String {
+    launch.parameter("name").unwrap_or_else(|| format!("Launch {}", launch.reservation_id))
 }
 
 /// What an image is called on these pages.

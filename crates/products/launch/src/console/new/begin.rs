@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{LAUNCH, may_launch};
 use super::draft::Draft;
-use super::image;
+use super::go::{kept, sent};
 use super::step::Step;
-use super::wizard::Wizard;
-use console::{Api, Trouble, Visitor, path};
+use super::wizard::place;
+use super::{image, preset};
+use console::{Api, Flash, Trouble, Visitor, path, see_other};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -28,8 +29,15 @@ pub(super) async fn begin(visitor: Visitor, Query(asked): Query<Asked>) -> Respo
     if let Err(trouble) = may(&visitor) {
         return trouble.page(&visitor);
     }
-    match wizard(&visitor.api, asked).await {
-        Ok(wizard) => wizard.draw(&visitor).await,
+    let begun = async {
+        let Begun { mut draft, step, note } = start(&visitor, asked).await?;
+        preset::fill(&mut draft, &visitor).await;
+        visitor.save_draft(draft.id(), &draft.pairs()).await?;
+        Ok::<_, Trouble>((place(step, &draft), note))
+    };
+    match begun.await {
+        Ok((at, Some(note))) => Flash::good(note).at(&at),
+        Ok((at, None)) => see_other(&at),
         Err(trouble) => trouble.page(&visitor),
     }
 }
@@ -39,27 +47,39 @@ pub(super) fn may(visitor: &Visitor) -> Result<(), Trouble> {
         return Ok(());
     }
     let detail = "You may look at launches, and not start any.";
-    Err(Trouble::new(axum::http::StatusCode::FORBIDDEN, "Not for you", detail)
+    Err(Trouble::new(axum::http::StatusCode::FORBIDDEN, "You don't have permission", detail)
         .hint("An administrator can give you the role launcher."))
 }
 
-async fn wizard(api: &Api, asked: Asked) -> Result<Wizard, Trouble> {
+struct Begun {
+    draft: Draft,
+    step: Step,
+    note: Option<String>,
+}
+
+async fn start(visitor: &Visitor, asked: Asked) -> Result<Begun, Trouble> {
     let mut draft = Draft::new();
+    let api = &visitor.api;
     if let Some(id) = asked.from {
         let launch: Launch = api.get(&format!("{LAUNCH}/launches/{}", path::part(&id))).await?;
-        let news = again(&mut draft, &launch);
-        return Ok(Wizard { news, ..Wizard::at(Step::Image, draft) });
+        // What is sealed in the launch is still in the draft, if it was sent in this session.
+        if let Some(mut draft) = kept(visitor, &sent(&launch.id)).await? {
+            draft.renew();
+            return Ok(Begun { draft, step: Step::Image, note: None });
+        }
+        let note = again(&mut draft, &launch);
+        return Ok(Begun { draft, step: Step::Image, note });
     }
     if let Some(id) = asked.compose {
         draft.set("image", "ready");
         draft.set("compose_id", &id);
         learn(&mut draft, api).await;
-        return Ok(Wizard::at(Step::Where, draft));
+        return Ok(Begun { draft, step: Step::Where, note: None });
     }
     if asked.image.as_deref() == Some("build") {
         draft.set("image", "build");
     }
-    Ok(Wizard::at(Step::Image, draft))
+    Ok(Begun { draft, step: Step::Image, note: None })
 }
 
 /// What an image that was chosen is made for.

@@ -23,8 +23,7 @@ pub(crate) fn step(step: Step, draft: &Draft) -> Vec<Flaw> {
         }
         Step::Where => &["source_id", "region", "instance_type", "amount", "name"],
         Step::Key => &["key", "pubkey_id", "pubkey_name", "pubkey_body"],
-        Step::How => &["profile"],
-        Step::Review => &[],
+        Step::Review => &["profile"],
     };
     fields.iter().filter_map(|name| field(name, draft)).collect()
 }
@@ -34,11 +33,11 @@ pub(crate) fn field(name: &str, draft: &Draft) -> Option<Flaw> {
     match Step::of(name) {
         Step::Image => image(name, draft),
         Step::Key => key(name, draft),
-        Step::How => {
+        Step::Review => {
             let is_known = PROFILES.contains(&draft.get("profile"));
             (!is_known).then(|| flaw("profile", "Choose one of the four ways.", None))
         }
-        Step::Where | Step::Review => place(name, draft),
+        Step::Where => place(name, draft),
     }
 }
 
@@ -122,7 +121,11 @@ fn place(name: &str, draft: &Draft) -> Option<Flaw> {
 }
 
 fn key(name: &str, draft: &Draft) -> Option<Flaw> {
-    let is_optional = draft.is_later() || !draft.get("launch_template_id").is_empty();
+    // It is chosen on the page of the launch.
+    if draft.is_later() {
+        return None;
+    }
+    let is_optional = !draft.get("launch_template_id").is_empty();
     let text = draft.get(name);
     let says = |is_wrong: bool, said: &str| is_wrong.then(|| flaw(name, said, None));
     match (name, draft.get("key")) {
@@ -171,11 +174,13 @@ mod tests {
         assert_eq!(fields(Step::Image, &empty), ["image"]);
         assert_eq!(fields(Step::Where, &empty), ["source_id", "instance_type"]);
         assert_eq!(fields(Step::Key, &empty), ["key"]);
-        assert!(step(Step::How, &empty).is_empty());
+        assert!(step(Step::Review, &empty).is_empty());
         assert_eq!(fields(Step::Image, &draft(&[("image", "ready")])), ["compose_id"]);
         assert_eq!(fields(Step::Image, &draft(&[("image", "cloud"), ("image_id", "vmi-1")])), ["image_id"]);
         assert_eq!(fields(Step::Key, &draft(&[("key", "new")])), ["pubkey_name", "pubkey_body"]);
         assert_eq!(fields(Step::Key, &draft(&[("key", "kept")])), ["pubkey_id"]);
+        let later = draft(&[("key", "new"), ("image", "build"), ("later", "yes")]);
+        assert!(fields(Step::Key, &later).is_empty(), "the key is chosen later, too");
     }
 
     #[test]

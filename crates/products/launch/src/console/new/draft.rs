@@ -1,4 +1,4 @@
-//! What somebody has said so far. It travels from page to page in hidden fields, and nobody else keeps it.
+//! What was typed so far. The server keeps it from page to page, and every page changes its own fields alone.
 
 use std::collections::BTreeMap;
 
@@ -81,14 +81,33 @@ impl Draft {
         for name in NAMES {
             draft.set(name, fields.text(name));
         }
-        let keys = fields.all("user_key").map(str::to_owned);
-        let users = fields.all("user_name").map(str::to_owned).zip(keys);
-        let users = users.map(|(name, key)| User { name, key });
-        draft.users = users.filter(|user| *user != User::default()).take(USERS_MAX).collect();
+        draft.users = users(fields);
         if Uuid::try_parse(draft.get("once")).is_err() {
             draft.renew();
         }
         draft
+    }
+
+    /// Takes over the fields of one page, as the form of that page sends them.
+    pub(crate) fn take(&mut self, fields: &Fields, page: Step) {
+        for name in NAMES.into_iter().filter(|name| *name != "once" && Step::of(name) == page) {
+            self.set(name, fields.text(name));
+        }
+        if page == Step::Image {
+            self.users = users(fields);
+        }
+    }
+
+    /// Everything, for the server to keep.
+    pub(crate) fn pairs(&self) -> Vec<(&str, &str)> {
+        let users =
+            self.users.iter().flat_map(|user| [("user_name", user.name.as_str()), ("user_key", &user.key)]);
+        self.texts.iter().map(|(name, value)| (*name, value.as_str())).chain(users).collect()
+    }
+
+    /// Its name in addresses, and the word by which two clicks are one launch.
+    pub(crate) fn id(&self) -> &str {
+        self.get("once")
     }
 
     /// From now on it is another launch.
@@ -140,15 +159,14 @@ impl Draft {
     pub(crate) fn packages(&self) -> Vec<&str> {
         words(self.get("packages"))
     }
+}
 
-    /// What a page that asks for something else has to carry on.
-    pub(crate) fn hidden(&self, shown: Option<Step>) -> Vec<(&str, &str)> {
-        let is_carried = |name: &str| name == "once" || Some(Step::of(name)) != shown;
-        let texts = self.texts.iter().filter(|(name, _)| is_carried(name));
-        let users = self.users.iter().filter(|_| shown != Some(Step::Image));
-        let users = users.flat_map(|user| [("user_name", user.name.as_str()), ("user_key", &user.key)]);
-        texts.map(|(name, value)| (*name, value.as_str())).chain(users).collect()
-    }
+/// Those that are in a form, without empty lines.
+fn users(fields: &Fields) -> Vec<User> {
+    let keys = fields.all("user_key").map(str::to_owned);
+    let users = fields.all("user_name").map(str::to_owned).zip(keys);
+    let users = users.map(|(name, key)| User { name, key });
+    users.filter(|user| *user != User::default()).take(USERS_MAX).collect()
 }
 
 /// Words with blanks, commas or new lines between them.
@@ -166,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_travels_from_page_to_page_and_loses_nothing() {
+    fn a_draft_is_kept_whole_and_a_page_changes_its_own_fields_alone() {
         let mut draft = Draft::new();
         for name in NAMES.into_iter().filter(|name| *name != "once") {
             draft.set(name, &format!("value of {name}"));
@@ -175,33 +193,29 @@ mod tests {
             User { name: "ann".into(), key: String::new() },
             User { name: "bob".into(), key: "k".into() },
         ];
-        for shown in Step::ALL {
-            // A page shows its own fields with what is in them, and carries the others.
-            let mut sent = draft.hidden(Some(shown));
-            sent.extend(
-                draft.hidden(None).into_iter().filter(|(name, _)| *name != "once" && Step::of(name) == shown),
-            );
-            let read = Draft::read(&fields(&sent));
-            assert_eq!(read.hidden(None), draft.hidden(None), "{shown:?}");
-            assert_eq!(read.users, draft.users, "{shown:?}");
+        let kept = Draft::read(&fields(&draft.pairs()));
+        assert_eq!(kept.pairs(), draft.pairs());
+        for page in Step::ALL {
+            let mut changed = draft.clone();
+            changed.take(&fields(&[("region", "eu"), ("image_name", "x"), ("pubkey_name", "k")]), page);
+            let of_others = |(name, _): &(&str, &str)| Step::of(name) != page || *name == "once";
+            let others = |draft: &Draft| -> Vec<(String, String)> {
+                let kept = draft.pairs().into_iter().filter(of_others);
+                kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+            };
+            assert_eq!(others(&changed), others(&draft), "{page:?}");
+            assert_eq!(changed.get("region") == "eu", page == Step::Where);
+            assert_eq!(changed.users.is_empty(), page == Step::Image);
         }
     }
 
     #[test]
     fn a_draft_has_one_word_until_it_is_renewed() {
         let mut draft = Draft::new();
-        let word = draft.get("once").to_owned();
-        assert_eq!(Draft::read(&fields(&draft.hidden(None))).get("once"), word);
-        assert_ne!(Draft::read(&fields(&[("once", "<b>")])).get("once"), "<b>");
+        let word = draft.id().to_owned();
+        assert_eq!(Draft::read(&fields(&draft.pairs())).id(), word);
+        assert_ne!(Draft::read(&fields(&[("once", "<b>")])).id(), "<b>");
         draft.renew();
-        assert_ne!(draft.get("once"), word);
-    }
-
-    #[test]
-    fn a_page_does_not_carry_what_it_asks_for() {
-        let draft = Draft::new();
-        let names = |step| draft.hidden(Some(step)).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-        assert!(!names(Step::Where).contains(&"region") && names(Step::Key).contains(&"region"));
-        assert!(names(Step::Where).contains(&"once"));
+        assert_ne!(draft.id(), word);
     }
 }

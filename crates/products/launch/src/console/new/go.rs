@@ -1,11 +1,13 @@
-//! `POST /console/launch/{step}`: from page to page, and in the end `POST /console/launch/now`.
+//! `/console/launch/{step}`: from page to page, and in the end `POST /console/launch/now`.
 
 use crate::api::types::Launch;
 use crate::api::wire::{Source, UploadInfo};
-use axum::extract::Path;
+use axum::extract::{Path, Query};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::super::LAUNCH;
 use super::begin::{learn, may};
@@ -13,17 +15,63 @@ use super::draft::Draft;
 use super::field::Said;
 use super::step::Step;
 use super::types::Types;
-use super::wizard::Wizard;
+use super::wizard::{Wizard, place};
 use super::{check, key, public_key, request, review};
+use console::live::part;
 use console::{Api, Fields, Flash, Flaw, Trouble, Visitor, html, path, see_other};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The fields of an account that is added on the way.
 const ACCOUNT: [&str; 5] = ["name", "arn", "external_id", "access_key_id", "secret_access_key"];
 
-/// Somebody came by the address, and so without a draft.
-pub(super) async fn anew() -> Response {
-    see_other("/console/launch")
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Shown {
+    draft: String,
+    /// A page to which the draft could not go on: everything before it is checked.
+    checked: String,
+}
+
+/// `GET /console/launch/{step}`: a page of a draft, as it was left.
+pub(super) async fn page(visitor: Visitor, Path(slug): Path<String>, Query(shown): Query<Shown>) -> Response {
+    if let Err(trouble) = may(&visitor) {
+        return trouble.page(&visitor);
+    }
+    let Some(step) = Step::named(&slug) else {
+        return Trouble::missing("page at this address").page(&visitor);
+    };
+    let draft = match kept(&visitor, &shown.draft).await {
+        Ok(Some(draft)) => draft,
+        Ok(None) if shown.draft.is_empty() => return see_other("/console/launch"),
+        Ok(None) => return Flash::bad("This draft has expired. Here is a new one.").at("/console/launch"),
+        Err(trouble) => return trouble.page(&visitor),
+    };
+    let flaws = Step::named(&shown.checked).map(|to| review::flaws(&draft, to)).unwrap_or_default();
+    Wizard { flaws, ..Wizard::at(step, draft) }.draw(&visitor).await
+}
+
+/// The draft with this id, if this session has it.
+pub(super) async fn kept(visitor: &Visitor, id: &str) -> Result<Option<Draft>, Trouble> {
+    let pairs: Option<Vec<(String, String)>> = visitor.draft(id).await?;
+    Ok(pairs.map(|pairs| Draft::read(&Fields::from(pairs))))
+}
+
+/// What is kept, with the fields of the page that sends them. A form without a draft holds everything itself.
+pub(super) async fn current(visitor: &Visitor, fields: &Fields) -> Result<Draft, Trouble> {
+    let Some(mut draft) = kept(visitor, fields.text("draft")).await? else { return Ok(Draft::read(fields)) };
+    if let Some(at) = Step::named(fields.text("at")) {
+        draft.take(fields, at);
+    }
+    Ok(draft)
+}
+
+/// Keeps the draft and leads to one of its pages.
+async fn lead(visitor: &Visitor, draft: &Draft, to: Step, checked: Option<Step>) -> Response {
+    if let Err(trouble) = visitor.save_draft(draft.id(), &draft.pairs()).await {
+        return trouble.page(visitor);
+    }
+    let checked = checked.map(|step| format!("&checked={}", step.slug())).unwrap_or_default();
+    see_other(&format!("{}{checked}", place(to, draft)))
 }
 
 pub(super) async fn go(visitor: Visitor, Path(slug): Path<String>, fields: Fields) -> Response {
@@ -34,35 +82,53 @@ pub(super) async fn go(visitor: Visitor, Path(slug): Path<String>, fields: Field
         return Trouble::missing("page at this address").page(&visitor);
     };
     let at = Step::named(fields.text("at")).unwrap_or(Step::Image);
-    let mut draft = Draft::read(&fields);
-    if fields.text("later").is_empty() && fields.text("defer") == "yes" {
+    let mut draft = match current(&visitor, &fields).await {
+        Ok(draft) => draft,
+        Err(trouble) => return trouble.page(&visitor),
+    };
+    if fields.text("defer") == "yes" {
         draft.set("later", "yes");
     }
     if at == Step::Image {
         learn(&mut draft, &visitor.api).await;
     }
     adopt(&mut draft, fields.text("type_search"), &visitor.api).await;
+    if fields.text("search") == "yes" {
+        // What is searched for is not a part of the draft.
+        return match visitor.save_draft(draft.id(), &draft.pairs()).await {
+            Ok(()) => Wizard { typed: fields, ..Wizard::at(to, draft) }.draw(&visitor).await,
+            Err(trouble) => trouble.page(&visitor),
+        };
+    }
     let flaws = if to > at { review::flaws(&draft, to) } else { Vec::new() };
-    let wizard = if flaws.is_empty() { Wizard::at(to, draft) } else { Wizard::corrected(draft, flaws, None) };
-    Wizard { typed: fields, ..wizard }.draw(&visitor).await
+    match flaws.iter().map(|flaw| Step::of(&flaw.field)).min() {
+        Some(flawed) => lead(&visitor, &draft, flawed, Some(to)).await,
+        None => lead(&visitor, &draft, to, None).await,
+    }
 }
 
-/// Whoever typed the whole name of a type has chosen it.
+/// A type whose whole name was typed is chosen.
 async fn adopt(draft: &mut Draft, search: &str, api: &Api) {
-    if !search.is_empty() && draft.get("instance_type").is_empty() && Types::has(api, draft, search).await {
+    if !search.is_empty() && !draft.is("instance_type", search) && Types::has(api, draft, search).await {
         draft.set("instance_type", search);
     }
 }
 
 pub(super) async fn now(visitor: Visitor, fields: Fields) -> Response {
-    let mut draft = Draft::read(&fields);
+    let mut draft = match current(&visitor, &fields).await {
+        Ok(draft) => draft,
+        Err(trouble) => return trouble.page(&visitor),
+    };
     let flaws = review::flaws(&draft, Step::Review);
     if !flaws.is_empty() {
         return Wizard::corrected(draft, flaws, None).draw(&visitor).await;
     }
     match send(&visitor.api, &draft).await {
         Ok(launch) => {
-            Flash::good("Launch started.").while_running().at(&format!("/console/launches/{}", launch.id))
+            // Whoever corrects the launch later begins with it. Without it they begin with what the launch tells.
+            let _ = visitor.save_draft(&sent(&launch.id), &draft.pairs()).await;
+            let at = format!("/console/launches/{}", launch.id);
+            Flash::good("Launch started.").while_running().at(&at)
         }
         Err(trouble) => {
             let note = if trouble.status == StatusCode::CONFLICT {
@@ -74,9 +140,17 @@ pub(super) async fn now(visitor: Visitor, fields: Fields) -> Response {
             let flaws: Vec<Flaw> =
                 trouble.flaws.into_iter().map(|flaw| request::place(flaw, &draft)).collect();
             let note = flaws.is_empty().then_some(note);
+            if let Err(trouble) = visitor.save_draft(draft.id(), &draft.pairs()).await {
+                return trouble.page(&visitor);
+            }
             Wizard::corrected(draft, flaws, note).draw(&visitor).await
         }
     }
+}
+
+/// Under which the draft of a launch is kept after it was sent.
+pub(super) fn sent(launch: &Uuid) -> String {
+    format!("sent-{launch}")
 }
 
 async fn send(api: &Api, draft: &Draft) -> Result<Launch, Trouble> {
@@ -102,17 +176,26 @@ async fn accounts(api: &Api, source: &str) -> Result<Vec<String>, Trouble> {
 
 /// `POST /console/launch/account`: an account that is added on the way, and nothing of the draft is lost.
 pub(super) async fn account(visitor: Visitor, fields: Fields) -> Response {
-    let mut draft = Draft::read(&fields);
+    let mut draft = match current(&visitor, &fields).await {
+        Ok(draft) => draft,
+        Err(trouble) => return trouble.page(&visitor),
+    };
     match add_account(&visitor.api, &fields, "new_").await {
         Ok(source) => {
             draft.set("source_id", &source.id);
-            Wizard::at(Step::Where, draft).draw(&visitor).await
+            lead(&visitor, &draft, Step::Where, None).await
         }
         Err(trouble) => {
             let note = Some(format!("The account was not added. {}", trouble.line()));
             Wizard { note, typed: fields, ..Wizard::at(Step::Where, draft) }.draw(&visitor).await
         }
     }
+}
+
+/// `POST /console/launch/summary`: what is chosen so far, while it is chosen.
+pub(super) async fn summary(visitor: Visitor, fields: Fields) -> Response {
+    let drawn = async { review::Summary::draw(&current(&visitor, &fields).await?, &visitor.api).await };
+    part(drawn.await)
 }
 
 pub(super) async fn add_account(api: &Api, fields: &Fields, prefix: &str) -> Result<Source, Trouble> {
@@ -126,8 +209,11 @@ pub(super) async fn add_account(api: &Api, fields: &Fields, prefix: &str) -> Res
 }
 
 /// `POST /console/launch/check/{field}`: one field, while somebody types.
-pub(super) async fn check(Path(field): Path<String>, _: Visitor, fields: Fields) -> Response {
-    let draft = Draft::read(&fields);
+pub(super) async fn check(Path(field): Path<String>, visitor: Visitor, fields: Fields) -> Response {
+    let draft = match current(&visitor, &fields).await {
+        Ok(draft) => draft,
+        Err(trouble) => return trouble.page(&visitor),
+    };
     let said = match field.as_str() {
         "pubkey_body" | "body" => key::told(fields.text(&field)),
         "users" => users(&draft),

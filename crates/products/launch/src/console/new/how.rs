@@ -1,16 +1,4 @@
-//! The fourth page: who says that the image is ready, and what closing the window means.
-
-use askama::Template;
-
-use super::wizard::Wizard;
-use console::CsrfToken;
-
-#[derive(Template)]
-#[template(path = "new/how.html")]
-pub(crate) struct HowPage {
-    pub(super) csrf: CsrfToken,
-    pub(super) wizard: Wizard,
-}
+//! Who says that the image is ready.
 
 pub(crate) struct Way {
     pub(crate) profile: &'static str,
@@ -43,8 +31,3 @@ pub(crate) const WAYS: [Way; 4] = [
                 inventory shows the launch.",
     },
 ];
-
-/// What a profile is called where there is little room.
-pub(crate) fn title(profile: &str) -> &'static str {
-    WAYS.iter().find(|way| way.profile == profile).map_or("as configured", |way| way.title)
-}

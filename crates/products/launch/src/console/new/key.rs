@@ -24,16 +24,14 @@ impl KeyPage {
     }
 }
 
-/// The keys that are kept. Whoever has not chosen yet begins with the last one, or with a new one.
+/// The keys that are kept. Without a choice it is the only one, or a new one.
 pub(crate) async fn keys(wizard: &mut Wizard, api: &Api) -> Result<Vec<Pubkey>, Trouble> {
     let found: PubkeyList = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await?;
     if wizard.draft.get("key").is_empty() {
         wizard.draft.set("key", if found.data.is_empty() { "new" } else { "kept" });
     }
-    if wizard.draft.get("pubkey_id").is_empty()
-        && let Some(last) = found.data.last()
-    {
-        wizard.draft.set("pubkey_id", &last.id.to_string());
+    if let ([only], true) = (found.data.as_slice(), wizard.draft.get("pubkey_id").is_empty()) {
+        wizard.draft.set("pubkey_id", &only.id.to_string());
     }
     Ok(found.data)
 }

@@ -9,6 +9,7 @@ use axum::response::Response;
 
 use super::super::LAUNCH;
 use super::draft::Draft;
+use super::go::current;
 use super::types::Types;
 use super::wizard::Wizard;
 use console::{Api, CsrfToken, Desk, Fields, Trouble, Visitor, html, path};
@@ -108,7 +109,10 @@ impl Place {
 
 /// `POST /console/launch/templates`
 pub(super) async fn templates(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    html(StatusCode::OK, &Templates::find(&visitor.api, &Draft::read(&fields)).await)
+    match current(&visitor, &fields).await {
+        Ok(draft) => html(StatusCode::OK, &Templates::find(&visitor.api, &draft).await),
+        Err(trouble) => trouble.page(&visitor),
+    }
 }
 
 impl Templates {

@@ -198,7 +198,7 @@ mod tests {
             ("build.distribution", "", "distribution", Step::Image),
             ("build.bootc", "", "image", Step::Image),
             ("build.image_requests[0].upload_request.options", "", "source_id", Step::Where),
-            ("profile", "", "profile", Step::How),
+            ("profile", "", "profile", Step::Review),
         ] {
             let flaw = Flaw { field: field.to_owned(), text: text.to_owned(), hint: None };
             let placed = place(flaw, &new).field;

@@ -6,7 +6,7 @@ use askama::Template;
 use super::super::LAUNCH;
 use super::check;
 use super::draft::Draft;
-use super::how;
+use super::how::WAYS;
 use super::plan::{self, Planned};
 use super::step::Step;
 use super::types::Types;
@@ -30,15 +30,31 @@ struct Group {
     facts: Vec<(&'static str, String)>,
 }
 
+/// What is chosen so far, beside the pages before.
+#[derive(Template)]
+#[template(path = "new/summary.html")]
+pub(crate) struct Summary {
+    groups: Vec<Group>,
+}
+
+impl Summary {
+    pub(crate) async fn draw(draft: &Draft, api: &Api) -> Result<Summary, Trouble> {
+        Ok(Summary { groups: told(draft, api).await? })
+    }
+}
+
+async fn told(draft: &Draft, api: &Api) -> Result<Vec<Group>, Trouble> {
+    let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
+    let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
+    let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
+    Ok(groups(draft, account, key(draft, api).await?))
+}
+
 impl ReviewPage {
     pub(crate) async fn draw(wizard: Wizard, visitor: &Visitor) -> Result<ReviewPage, Trouble> {
         let (draft, api) = (&wizard.draft, &visitor.api);
-        let sources: SourceList = api.get(&format!("{LAUNCH}/sources?provider=aws")).await?;
-        let account = sources.data.into_iter().find(|source| source.id == draft.get("source_id"));
-        let account = account.map_or_else(|| draft.get("source_id").to_owned(), |source| source.name);
-        let key = key(draft, api).await?;
         let warnings = if draft.is_later() { Vec::new() } else { Types::warnings(api, draft).await };
-        let groups = groups(draft, account, key);
+        let groups = told(draft, api).await?;
         let steps = plan::of(draft, visitor.workflow("launch"));
         Ok(ReviewPage { csrf: visitor.csrf.clone(), wizard, groups, steps, warnings })
     }
@@ -73,7 +89,7 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
     let mut place = vec![some("Account", account)];
     let mut keys = vec![some("Public key", key)];
     if draft.is_later() {
-        place.push(some("Machines", "you say so later, on the page of the launch".to_owned()));
+        place.push(some("Instances", "chosen later, on the page of the launch".to_owned()));
         keys = vec![some("Public key", "later".to_owned())];
     } else {
         place.extend([
@@ -88,20 +104,12 @@ fn groups(draft: &Draft, account: String, key: String) -> Vec<Group> {
             draft.is("poweroff", "yes").then(|| ("After the first start", "shut down".to_owned())),
         ]);
     }
-    let leaving =
-        if draft.is("detach", "cancel") { "cancels it while there are no machines" } else { "stops nothing" };
-    let fewer = if draft.is("partial", "keep") { "are kept" } else { "are taken back" };
-    let how = vec![
-        some("The image", how::title(draft.get("profile")).to_owned()),
-        some("Leaving", leaving.to_owned()),
-        some("Fewer machines than asked for", fewer.to_owned()),
-    ];
     let group = |step: Step, facts: Vec<Option<(&'static str, String)>>| Group {
         title: step.title(),
         slug: step.slug(),
         facts: facts.into_iter().flatten().collect(),
     };
-    vec![group(Step::Image, image), group(Step::Where, place), group(Step::Key, keys), group(Step::How, how)]
+    vec![group(Step::Image, image), group(Step::Where, place), group(Step::Key, keys)]
 }
 
 fn some(label: &'static str, text: String) -> Option<(&'static str, String)> {

@@ -5,12 +5,11 @@ pub(crate) enum Step {
     Image,
     Where,
     Key,
-    How,
     Review,
 }
 
 impl Step {
-    pub(crate) const ALL: [Step; 5] = [Step::Image, Step::Where, Step::Key, Step::How, Step::Review];
+    pub(crate) const ALL: [Step; 4] = [Step::Image, Step::Where, Step::Key, Step::Review];
 
     /// As it is in addresses.
     pub(crate) fn slug(self) -> &'static str {
@@ -18,7 +17,6 @@ impl Step {
             Step::Image => "image",
             Step::Where => "where",
             Step::Key => "key",
-            Step::How => "how",
             Step::Review => "review",
         }
     }
@@ -26,9 +24,8 @@ impl Step {
     pub(crate) fn title(self) -> &'static str {
         match self {
             Step::Image => "Image",
-            Step::Where => "Account and machines",
+            Step::Where => "Account and instances",
             Step::Key => "Public key",
-            Step::How => "How to wait",
             Step::Review => "Review",
         }
     }
@@ -51,7 +48,7 @@ impl Step {
             "image" | "compose_id" | "image_id" | "distribution" | "architecture" | "image_name"
             | "packages" | "users" | "user_name" | "user_key" => Step::Image,
             "key" | "pubkey_id" | "pubkey_name" | "pubkey_body" => Step::Key,
-            "profile" | "later" | "detach" | "partial" => Step::How,
+            "profile" | "later" | "detach" | "partial" => Step::Review,
             _ => Step::Where,
         }
     }

@@ -11,6 +11,7 @@ use super::super::LAUNCH;
 use super::check;
 use super::draft::Draft;
 use super::field::{Said, sentence};
+use super::go::current;
 use console::{Api, Desk, Fields, Visitor, html, path};
 
 const SHOWN: usize = 8;
@@ -39,8 +40,12 @@ impl HtmlSafe for Types {}
 
 /// `POST /console/launch/types`
 pub(super) async fn types(State(_): State<Desk>, visitor: Visitor, fields: Fields) -> Response {
-    let draft = Draft::read(&fields);
-    html(StatusCode::OK, &Types::find(&visitor.api, &draft, fields.text("type_search")).await)
+    match current(&visitor, &fields).await {
+        Ok(draft) => {
+            html(StatusCode::OK, &Types::find(&visitor.api, &draft, fields.text("type_search")).await)
+        }
+        Err(trouble) => trouble.page(&visitor),
+    }
 }
 
 impl Types {

@@ -1,17 +1,17 @@
 //! What all pages of the wizard share: the draft, what is wrong with it, and the way back and forth.
 
+use askama::Template;
 use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::draft::Draft;
 use super::field::{Field, Said, sentence};
-use super::how::HowPage;
 use super::image::ImagePage;
 use super::key::KeyPage;
 use super::place::PlacePage;
 use super::review::ReviewPage;
 use super::step::Step;
-use console::{Fields, Flaw, Shell, Visitor};
+use console::{Fields, Flaw, Shell, Visitor, path};
 
 pub(crate) struct Wizard {
     pub(crate) step: Step,
@@ -19,8 +19,6 @@ pub(crate) struct Wizard {
     pub(crate) flaws: Vec<Flaw>,
     /// What is wrong with no field in particular.
     pub(crate) note: Option<String>,
-    /// What is good to know.
-    pub(crate) news: Option<String>,
     /// What was typed beside the draft.
     pub(crate) typed: Fields,
 }
@@ -33,9 +31,14 @@ pub(crate) struct Stop {
     pub(crate) is_flawed: bool,
 }
 
+/// Where a page of a draft is.
+pub(crate) fn place(step: Step, draft: &Draft) -> String {
+    format!("/console/launch/{}{}", step.slug(), path::query([("draft", draft.id())]))
+}
+
 impl Wizard {
     pub(crate) fn at(step: Step, draft: Draft) -> Wizard {
-        Wizard { step, draft, flaws: Vec::new(), note: None, news: None, typed: Fields::default() }
+        Wizard { step, draft, flaws: Vec::new(), note: None, typed: Fields::default() }
     }
 
     /// On the first page that has something wrong.
@@ -50,10 +53,6 @@ impl Wizard {
 
     pub(crate) fn field(&self, name: &'static str, label: &'static str) -> Field {
         Field::new(name, label, self.draft.get(name), self.said(name))
-    }
-
-    pub(crate) fn hidden(&self) -> Vec<(&str, &str)> {
-        self.draft.hidden(Some(self.step))
     }
 
     pub(crate) fn stops(&self) -> Vec<Stop> {
@@ -84,21 +83,20 @@ impl Wizard {
 
     /// The whole page. What was typed is on it, whatever was wrong.
     pub(crate) async fn draw(self, visitor: &Visitor) -> Response {
-        let status = if self.flaws.is_empty() && self.note.is_none() {
-            StatusCode::OK
-        } else {
-            StatusCode::UNPROCESSABLE_ENTITY
-        };
+        let status = if self.note.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
         let title = format!("{}: build and launch", self.step.title());
         let shell = Shell::new(visitor, &super::SECTION, &title);
         let (csrf, api) = (visitor.csrf.clone(), &visitor.api);
         let drawn = match self.step {
-            Step::Image => ImagePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
-            Step::Where => PlacePage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
-            Step::Key => KeyPage::draw(csrf, self, api).await.map(|page| shell.page_with(status, &page)),
-            Step::How => Ok(shell.page_with(status, &HowPage { csrf, wizard: self })),
-            Step::Review => ReviewPage::draw(self, visitor).await.map(|page| shell.page_with(status, &page)),
+            Step::Image => ImagePage::draw(csrf, self, api).await.map(|page| shown(shell, status, &page)),
+            Step::Where => PlacePage::draw(csrf, self, api).await.map(|page| shown(shell, status, &page)),
+            Step::Key => KeyPage::draw(csrf, self, api).await.map(|page| shown(shell, status, &page)),
+            Step::Review => ReviewPage::draw(self, visitor).await.map(|page| shown(shell, status, &page)),
         };
         drawn.unwrap_or_else(|trouble| trouble.page(visitor))
     }
+}
+
+fn shown(shell: Shell, status: StatusCode, page: &impl Template) -> Response {
+    if status == StatusCode::OK { shell.page(page) } else { shell.page_with(status, page) }
 }

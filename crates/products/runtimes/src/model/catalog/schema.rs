@@ -117,25 +117,25 @@ fn object_of(properties: &Value) -> Value {
 /// What can also be changed later.
 fn changeable(plan: &Plan) -> Value {
     let nodes = plan.limits.nodes;
-    let count = |least: i32, title: &str| json!({"type": "integer", "minimum": least, "maximum": nodes.max, "title": title});
+    let count = |least: i32, title: &str, about: &str| json!({"type": "integer", "minimum": least, "maximum": nodes.max, "title": title, "description": about});
     let text = |title: &str| json!({"type": "string", "minLength": 1, "maxLength": 256, "title": title});
     json!({
         "name": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-zA-Z0-9-]*$", "title": "Name"},
         "machineType": {"type": "string", "enum": plan.machines, "default": plan.defaults.machine,
-                        "title": "Type of the machines"},
-        "autoScalerMin": count(nodes.min, "Fewest machines"),
-        "autoScalerMax": count(nodes.min, "Most machines"),
-        "maxSurge": count(1, "Machines more than wanted during a change"),
-        "maxUnavailable": count(0, "Machines fewer than wanted during a change"),
+                        "title": "Machine type"},
+        "autoScalerMin": count(nodes.min, "Auto scaler min", "Fewest nodes of the worker pool."),
+        "autoScalerMax": count(nodes.min, "Auto scaler max", "Most nodes of the worker pool."),
+        "maxSurge": count(1, "Max surge", "Nodes above the wanted number during an update."),
+        "maxUnavailable": count(0, "Max unavailable", "Nodes below the wanted number during an update."),
         "administrators": {"type": "array", "maxItems": 50, "items": text("User"), "title": "Administrators"},
         "oidc": {"type": "object", "additionalProperties": false,
             "required": ["clientID", "issuerURL"],
             "properties": {
-                "clientID": text("Client id"), "issuerURL": text("Issuer"), "groupsClaim": text("Claim with groups"),
-                "usernameClaim": text("Claim with the user"), "usernamePrefix": text("Prefix of users"),
-                "signingAlgs": {"type": "array", "maxItems": 10, "items": text("Algorithm")},
+                "clientID": text("Client ID"), "issuerURL": text("Issuer URL"), "groupsClaim": text("Groups claim"),
+                "usernameClaim": text("Username claim"), "usernamePrefix": text("Username prefix"),
+                "signingAlgs": {"type": "array", "maxItems": 10, "items": text("Algorithm"), "title": "Signing algorithms"},
             },
-            "title": "Who may sign in"},
+            "title": "OIDC"},
     })
 }
 

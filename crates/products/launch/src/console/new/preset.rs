@@ -1,0 +1,85 @@
+//! What a new draft begins with, so that a launch can be reviewed at once: the newest image, an account, a small instance
+//! and the own key.
+
+use crate::api::images::Image;
+use crate::api::wire::{Pubkey, PubkeyList, SourceList};
+
+use super::super::LAUNCH;
+use super::begin::learn;
+use super::draft::Draft;
+use super::image::fitting;
+use super::types::Types;
+use console::{Trouble, Visitor};
+
+/// What does not answer leaves its field empty; the page asks for it.
+pub(super) async fn fill(draft: &mut Draft, visitor: &Visitor) {
+    let api = &visitor.api;
+    if draft.get("image").is_empty() {
+        let images = fitting(api).await.unwrap_or_default();
+        let ready = |image: &&Image| image.status.as_deref() == Some("success");
+        match images.iter().find(ready).or(images.first()) {
+            Some(image) => {
+                draft.set("image", "ready");
+                draft.set("compose_id", &image.id.to_string());
+                learn(draft, api).await;
+            }
+            None => draft.set("image", "build"),
+        }
+    }
+    if draft.get("source_id").is_empty() {
+        let sources: Result<SourceList, Trouble> = api.get(&format!("{LAUNCH}/sources?provider=aws")).await;
+        let sources = sources.map(|found| found.data).unwrap_or_default();
+        let is_open = |status: &str| ["", "available"].contains(&status);
+        let first = sources.iter().find(|source| is_open(&source.status)).or(sources.first());
+        draft.set("source_id", first.map_or("", |source| &source.id));
+    }
+    if draft.get("instance_type").is_empty() && draft.get("launch_template_id").is_empty() {
+        let small = if draft.is("architecture", "aarch64") { "t4g.small" } else { "t3.small" };
+        if Types::has(api, draft, small).await {
+            draft.set("instance_type", small);
+        }
+    }
+    if draft.get("key").is_empty() {
+        let keys: Result<PubkeyList, Trouble> = api.get(&format!("{LAUNCH}/pubkeys?limit=200")).await;
+        let keys = keys.map(|found| found.data).unwrap_or_default();
+        draft.set("key", if keys.is_empty() { "new" } else { "kept" });
+        let own = own(&keys, visitor.name()).map(|key| key.id.to_string());
+        draft.set("pubkey_id", own.as_deref().unwrap_or_default());
+    }
+}
+
+/// The only key, or the one that has the name of the user in its own name or comment. Nobody begins with the key of
+/// another.
+fn own<'a>(keys: &'a [Pubkey], user: &str) -> Option<&'a Pubkey> {
+    if let [only] = keys {
+        return Some(only);
+    }
+    let user = user.to_lowercase();
+    let names = |key: &&Pubkey| {
+        let comment = key.body.split_whitespace().nth(2).unwrap_or_default().to_lowercase();
+        key.name.to_lowercase() == user || comment.split('@').next() == Some(user.as_str())
+    };
+    keys.iter().rev().find(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_another_is_not_chosen() {
+        let key = |id: i64, name: &str, comment: &str| Pubkey {
+            id,
+            name: name.to_owned(),
+            body: format!("ssh-ed25519 AAAA {comment}"),
+            kind: "ssh-ed25519".to_owned(),
+            fingerprint: String::new(),
+            fingerprint_legacy: String::new(),
+        };
+        let keys = [key(1, "laptop", "ada@example"), key(2, "icarus", "icarus@example"), key(3, "Bob", "")];
+        let chosen = |user: &str| own(&keys, user).map(|key| key.id);
+        assert_eq!([chosen("ada"), chosen("bob"), chosen("eve")], [Some(1), Some(3), None]);
+        assert_eq!(own(&keys[1..2], "ada").map(|key| key.id), Some(2), "there is no other");
+        assert!(own(&[], "ada").is_none());
+    }
+}
