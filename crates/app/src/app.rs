@@ -100,8 +100,8 @@ impl App {
         match Cli::parse(&self, std::env::args_os()) {
             Ok(cli) => answer(cli.run()),
             Err(usage) => {
-                // Help goes to stdout and is no error; anything else is, and 2 is taken by checks.
-                let exit = if usage.use_stderr() { Exit::ERROR } else { Exit::GOOD };
+                // Help goes to stdout and is no error.
+                let exit = if usage.use_stderr() { Exit::USAGE } else { Exit::GOOD };
                 let _ = usage.print();
                 exit.into()
             }

@@ -4,12 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use ::config::{in_own_name, is_renamed};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser};
 
 use crate::app::App;
 use crate::commands::Commands;
 use crate::config::{Config, ConfigError, Problem, Warning};
 use crate::exit::Exit;
+use crate::hint::Call;
 use crate::output::Format;
 
 const EXAMPLES: &str = "\
@@ -20,13 +22,15 @@ Examples:
   provision-engine explain ID                           why is it not finished?
 
 Exit codes:
-  0  good
-  1  an error, also a command that was not understood
-  2  a check found something
-  3  the operation failed
-  4  the time to wait was over
-  5  a conflict: the resource is busy, or it is not the time for this
-  6  denied
+  0    success
+  1    an error
+  2    a wrong command line
+  3    the operation failed
+  4    the wait timed out; the operation continues
+  5    conflict: the resource is busy, or the operation is in another phase
+  6    permission denied
+  7    a check found something: `check`, `sources status`, `serverless orphans`
+  130  interrupted with Ctrl-C; a running operation continues
 
 Data goes to stdout, everything else to stderr.";
 
@@ -58,6 +62,7 @@ impl Cli {
     ) -> Result<Cli, clap::Error> {
         let matches = Cli::command(app).try_get_matches_from(words)?;
         let global = Global { app: app.clone(), ..Global::from_arg_matches(&matches)? };
+        Call { name: app.name, flags: server_flags(&matches) }.remember();
         Ok(Cli { global, commands: app.commands(), matches })
     }
 
@@ -77,6 +82,23 @@ fn in_its_name(mut command: Command) -> Command {
         None => arg,
     };
     command.mut_args(own).mut_subcommands(in_its_name)
+}
+
+/// The flags on the command line that lead to a server. Those of the environment hold for further commands anyway.
+fn server_flags(matches: &ArgMatches) -> Vec<(&'static str, String)> {
+    let flags = [
+        ("config", "--config"),
+        ("engine_conf", "--engine-conf"),
+        ("data_dir", "--data-dir"),
+        ("server", "--server"),
+    ];
+    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let value = |id: &str| matches.get_raw(id)?.next().map(|value| value.to_string_lossy().into_owned());
+    flags
+        .into_iter()
+        .filter(|(id, _)| is_given(id))
+        .filter_map(|(id, flag)| Some((flag, value(id)?)))
+        .collect()
 }
 
 /// Flags that every command knows.
@@ -136,13 +158,8 @@ fn trust(config: &Config) -> Result<(), ConfigError> {
     let read = std::fs::read(file).map_err(|error| error.to_string());
     read.and_then(|pem| ::http_client::trust(&pem)).map_err(|why| {
         let message = format!("cannot use {}: {why}", file.display());
-        ConfigError {
-            problems: vec![Problem {
-                origin: config.origins().of(PATH).cloned(),
-                path: PATH.into(),
-                message,
-            }],
-        }
+        let origin = config.origins().of(PATH).cloned();
+        ConfigError::of(vec![Problem { origin, path: PATH.into(), message }])
     })?;
     store::trust(file.clone());
     Ok(())

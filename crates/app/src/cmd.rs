@@ -15,6 +15,7 @@ pub mod serve;
 pub mod server;
 pub mod tokens;
 pub mod users;
+pub mod version;
 pub mod wait;
 pub mod workflows;
 
@@ -23,7 +24,7 @@ use api::client::CallError;
 use crate::client;
 use crate::commands::Commands;
 use crate::config::{ConfigError, Warning};
-use crate::exit::{Exit, TimedOut};
+use crate::exit::{Exit, TimedOut, UsageError};
 use crate::output::{NobodyReads, note};
 
 /// The commands before those of products: the server, and what all operations have in common.
@@ -35,6 +36,7 @@ pub fn first(commands: &mut Commands) {
     commands.add("status", background::status);
     commands.add_async("sandbox", sandbox::run);
     commands.add_async("operations", operations::run);
+    commands.alias("ops");
     commands.add_async("explain", explain::run);
     commands.add_async("workflows", workflows::run);
 }
@@ -51,6 +53,7 @@ pub fn last(commands: &mut Commands) {
     commands.add_async("check", check::run);
     commands.add("completions", completions::run);
     commands.add("man", man::run);
+    commands.add("version", version::run);
 }
 
 /// Tells people what went wrong, and the shell what kind of thing it was.
@@ -59,6 +62,7 @@ pub fn report(error: &anyhow::Error) -> Exit {
         return Exit::GOOD;
     }
     if let Some(problems) = error.downcast_ref::<ConfigError>() {
+        warn(&problems.warnings);
         note(format!("error: the configuration cannot be used\n{}", indented(&problems.to_string())));
         return Exit::ERROR;
     }
@@ -69,7 +73,10 @@ pub fn report(error: &anyhow::Error) -> Exit {
         }
         return client::exit(call);
     }
-    if error.is::<TimedOut>() { Exit::TIMED_OUT } else { Exit::ERROR }
+    if error.is::<TimedOut>() {
+        return Exit::TIMED_OUT;
+    }
+    if error.is::<UsageError>() { Exit::USAGE } else { Exit::ERROR }
 }
 
 /// Says what is suspicious about the configuration but harmless.

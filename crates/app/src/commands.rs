@@ -24,6 +24,13 @@ impl Commands {
         self.0.push((A::augment_args(Command::new(name)), run));
     }
 
+    /// Another name for the command that was added last.
+    pub fn alias(&mut self, alias: &'static str) {
+        if let Some((command, run)) = self.0.pop() {
+            self.0.push((command.visible_alias(alias), run));
+        }
+    }
+
     /// The same for a command that waits for others.
     pub fn add_async<A: Args + 'static>(
         &mut self,

@@ -9,6 +9,8 @@ pub mod commands;
 pub mod compose;
 pub mod config;
 pub mod exit;
+pub mod given;
+pub mod hint;
 mod in_process;
 pub mod key_file;
 pub mod listener;

@@ -1,6 +1,7 @@
 //! What people and scripts see: data on stdout in the form they asked for, everything else on stderr.
 
 mod age;
+mod moment;
 mod progress;
 mod table;
 
@@ -9,8 +10,10 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use age::rounded;
 pub use age::{age, lasted};
 pub use api::client::printable;
+pub use moment::local;
 pub use progress::ProgressPrinter;
 pub use table::{Cell, Mood, Table};
 
@@ -42,7 +45,8 @@ pub struct NobodyReads;
 
 pub fn print(format: Format, answer: &impl Answer) -> Result<()> {
     match format {
-        Format::Table | Format::Wide => data(&answer.table(format == Format::Wide).to_text()),
+        Format::Table => data(&answer.table(false).to_text()),
+        Format::Wide => data(&answer.table(true).to_full_text()),
         Format::Json | Format::Yaml => print_value(format, answer),
         Format::Name => data(&answer.names().join("\n")),
     }
@@ -84,6 +88,13 @@ pub fn data(text: &str) -> Result<()> {
 /// Tells people something on stderr. That nobody listens there is no reason to stop.
 pub fn note(text: impl AsRef<str>) {
     let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
+}
+
+/// How many columns the terminal at stdout has; nothing where there is none, or it does not say.
+fn terminal_columns() -> Option<usize> {
+    let stdout = io::stdout();
+    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
 }
 
 /// Whether the far end of stdout wants colours.

@@ -72,12 +72,18 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     pub problems: Vec<Problem>,
+    /// What is suspicious beside that, such as unknown keys.
+    pub warnings: Vec<Warning>,
 }
 
 impl ConfigError {
+    pub fn of(problems: Vec<Problem>) -> ConfigError {
+        ConfigError { problems, warnings: Vec::new() }
+    }
+
     /// A failure that belongs to no single setting, such as a file that cannot be opened.
     pub fn whole(message: impl Into<String>) -> ConfigError {
-        ConfigError { problems: vec![Problem { origin: None, path: String::new(), message: message.into() }] }
+        ConfigError::of(vec![Problem { origin: None, path: String::new(), message: message.into() }])
     }
 }
 

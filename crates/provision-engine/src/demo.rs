@@ -60,8 +60,8 @@ pub(crate) struct DemoArgs {
     /// Leave the console open afterwards, to look at what happened and to try more
     #[arg(long)]
     serve: bool,
-    /// Where the console is; without it 127.0.0.1:1337, or any free port
-    #[arg(long, value_name = "ADDR", requires = "serve")]
+    /// Where the console is, which includes --serve; without it 127.0.0.1:1337, or any free port
+    #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
 }
 
@@ -102,7 +102,7 @@ impl Answer for Report {
             };
             let steps = match story.steps_taken_back {
                 0 => format!("{} done", story.steps_done),
-                back => format!("{} done, {back} taken back", story.steps_done),
+                back => format!("{} done, {back} undone", story.steps_done),
             };
             let took = lasted(Duration::from_millis(story.took_ms));
             let id = is_wide.then(|| Cell::new(story.operation.to_string()));
@@ -157,7 +157,11 @@ async fn run(global: &Global, args: &DemoArgs) -> Result<Exit> {
     let config = config(&global.app, dir.path(), global.log_level.as_deref())?;
     let _logs = global.log_level.as_ref().map(|_| logs::init(&config.log)).transpose()?;
     note("an engine on a temporary SQLite file, and a far side that it calls over HTTP\n");
-    let place = if args.serve { Some(Place::take(args.listen, config.server.listen).await?) } else { None };
+    let place = if args.serve || args.listen.is_some() {
+        Some(Place::take(args.listen, config.server.listen).await?)
+    } else {
+        None
+    };
     let meter = Arc::new(Meter::new());
     let house = House::open(&global.app, &config, &meter).await?;
     let Some(sandbox) = &house.sandbox else { bail!("the demonstration needs its sandbox") };

@@ -53,22 +53,25 @@ pub struct Look<T> {
     pub waits_for: Option<String>,
     /// When to look again, if the server says so.
     pub pause: Option<Duration>,
+    /// When what is waited for is tried again.
+    pub next_attempt: Option<Duration>,
 }
 
 impl<T> Look<T> {
     pub fn over(seen: T) -> Look<T> {
-        Look { seen, waits_for: None, pause: None }
+        Look { seen, waits_for: None, pause: None, next_attempt: None }
     }
 
     pub fn going(seen: T, waits_for: impl Into<String>) -> Look<T> {
-        Look { seen, waits_for: Some(waits_for.into()), pause: None }
+        Look { seen, waits_for: Some(waits_for.into()), pause: None, next_attempt: None }
     }
 }
 
 /// What happens while something is waited for.
 #[derive(Debug)]
 pub enum News<'a> {
-    Going(&'a str),
+    /// What is waited for, and in what time it is tried again.
+    Going(&'a str, Option<Duration>),
     /// The server did not answer well, and is asked again.
     Away(&'a CallError),
 }
@@ -100,9 +103,9 @@ impl Client {
                 Ok(Look { seen, waits_for: Some(words), .. }) if is_late => {
                     return Ok(Waited::Going(seen, words));
                 }
-                Ok(Look { waits_for: Some(words), pause, .. }) => {
+                Ok(Look { waits_for: Some(words), pause, next_attempt, .. }) => {
                     away_since = None;
-                    report(News::Going(&words));
+                    report(News::Going(&words, next_attempt));
                     pause
                 }
                 Err(error) if error.may_heal() => {

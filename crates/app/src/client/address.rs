@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use api::client::{Api, Auth, Client, is_loopback};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -13,6 +13,7 @@ use super::Answered;
 use crate::background::{Control, Status, reachable};
 use crate::cli::Global;
 use crate::config::Config;
+use crate::exit::UsageError;
 use crate::paths::DataDir;
 
 #[derive(Debug, Clone)]
@@ -67,9 +68,10 @@ impl Address {
 }
 
 fn parse(server: &str) -> Result<Url> {
-    let url: Url = server.parse().with_context(|| format!("--server: {server:?} is not a URL"))?;
+    let url: Url = server.parse().map_err(|_| UsageError(format!("--server: {server:?} is not a URL")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        bail!("--server: {server:?} does not begin with http:// or https://");
+        let text = format!("--server: {server:?} does not begin with http:// or https://");
+        return Err(UsageError(text).into());
     }
     Ok(url)
 }

@@ -4,6 +4,7 @@ use api::client::{CallError, ErrorFormat, Proof, Refusal, brief, printable};
 use serde_json::Value;
 
 use crate::exit::Exit;
+use crate::hint;
 
 /// Nobody reads more things that are wrong at once.
 const FIELDS_MAX: usize = 20;
@@ -25,24 +26,31 @@ pub fn exit(error: &CallError) -> Exit {
 pub fn more(error: &CallError) -> Option<String> {
     match error {
         CallError::Unreachable { api, .. } => Some(match api.format {
-            ErrorFormat::Osb => "is the broker running? `provision-engine status` knows about ours; \
-                 `--broker-url URL` names another one"
-                .into(),
-            _ => "is the server running? `provision-engine status` knows; `--server URL` names another one"
-                .into(),
+            ErrorFormat::Osb => format!(
+                "is the broker running? `{}` knows about ours; `--broker-url URL` names another one",
+                hint::command("status")
+            ),
+            _ => format!(
+                "is the server running? `{}` knows; `--server URL` names another one",
+                hint::command("status")
+            ),
         }),
         CallError::Lost { api, .. } => {
             let how = match api.format {
-                ErrorFormat::Problem => "`provision-engine operations list` shows it",
-                ErrorFormat::Osb => "ask again with the same id: nothing is done twice",
-                ErrorFormat::Insights => "`provision-engine launches list` shows it",
-                ErrorFormat::Cognit => "`provision-engine serverless list` shows it",
+                ErrorFormat::Problem => shown_by("operations list"),
+                ErrorFormat::Osb => "ask again with the same id: nothing is done twice".to_owned(),
+                ErrorFormat::Insights => shown_by("launches list"),
+                ErrorFormat::Cognit => shown_by("serverless list"),
             };
             Some(format!("what was asked may have happened or not; {how}"))
         }
         CallError::Refused(refusal) => Some(lines(refusal).join("\n")),
         CallError::Unexpected { .. } | CallError::Unusable(_) => None,
     }
+}
+
+fn shown_by(command: &str) -> String {
+    format!("`{}` shows it", hint::command(command))
 }
 
 fn lines(refusal: &Refusal) -> Vec<String> {
@@ -72,7 +80,7 @@ fn lines(refusal: &Refusal) -> Vec<String> {
         ErrorFormat::Insights => launch_fix(refusal).map(brief),
         ErrorFormat::Cognit => serverless_fix(refusal).map(str::to_owned),
     };
-    lines.extend(fix.map(|fix| format!("fix: {fix}")));
+    lines.extend(fix.map(|fix| format!("fix: {}", hint::in_text(&fix))));
     lines
 }
 

@@ -1,6 +1,6 @@
 //! `check`: what this release could not finish, before it takes over.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use engine::Unfinishable;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::Global;
 use crate::cmd;
 use crate::compose::DatabaseReader;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::output::{self, Answer, Cell, Table, note};
 
 const EXAMPLES: &str = "\
@@ -17,7 +17,7 @@ Examples:
   provision-engine check --against-db -o json
 
 Run it with the new release before an upgrade, also while servers of the old one run: it only reads.
-Exit code 2 means that something cannot be finished.";
+Exit code 7 means that something cannot be finished.";
 
 /// Find unfinished operations that this release could not finish
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ impl Answer for Report {
 
 pub async fn run(global: &Global, args: &CheckArgs) -> Result<Exit> {
     if !args.against_db {
-        bail!("say what to check against: --against-db");
+        return Err(UsageError("say what to check against: --against-db".into()).into());
     }
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);

@@ -29,10 +29,13 @@ pub struct ConfigArgs {
 #[derive(Debug, Subcommand)]
 enum ConfigCommand {
     /// Find everything that is wrong, with line and column; unknown keys are warnings
+    #[command(after_help = "Examples:\n  provision-engine config check --config provision-engine.yaml")]
     Check,
     /// Print every setting, with secrets masked; `-o wide` says where each came from
+    #[command(after_help = "Examples:\n  provision-engine config show -o wide")]
     Show,
     /// Print the manual of all settings, in Markdown
+    #[command(after_help = "Examples:\n  provision-engine config reference > settings.md")]
     Reference,
 }
 
@@ -113,7 +116,7 @@ fn check(global: &Global) -> Result<Exit> {
         Err(error) => Report {
             file: None,
             engine_conf: None,
-            warnings: Vec::new(),
+            warnings: error.warnings.iter().map(ToString::to_string).collect(),
             problems: error.problems.iter().map(ToString::to_string).collect(),
         },
     };

@@ -1,7 +1,7 @@
 //! `explain`: why an operation is not finished, and what to do about it.
 
 use anyhow::Result;
-use api::types::Explanation;
+use api::types::{Explanation, Phase};
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 use uuid::Uuid;
@@ -10,7 +10,8 @@ use super::operations::{ago, phase_cell};
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Cell, Format, Table, printable};
+use crate::hint;
+use crate::output::{self, Cell, Format, Table, local, printable};
 
 /// Say why an operation is not finished: the blocking step, the last error, the next attempt
 #[derive(Debug, Args)]
@@ -49,7 +50,7 @@ fn told(explanation: &Explanation, now: Timestamp) -> String {
         fact("failed attempts", Cell::new(attempt.to_string()));
     }
     if let Some(at) = explanation.next_attempt {
-        fact("next attempt", Cell::new(format!("{} ({at})", ago(now, at))));
+        fact("next attempt", Cell::new(format!("{} ({})", ago(now, at), local(at.0))));
     }
     if let Some(key) = &explanation.waiting_for_key {
         fact("waits for", Cell::new(format!("a signal with the key {key}")));
@@ -60,11 +61,10 @@ fn told(explanation: &Explanation, now: Timestamp) -> String {
     if let Some(node) = explanation.node {
         fact("node", Cell::new(node.to_string()));
     }
-    if !explanation.phase.is_final() {
-        fact(
-            "gives up",
-            Cell::new(format!("{} ({})", ago(now, explanation.deadline_at), explanation.deadline_at)),
-        );
+    // Neither a paused nor a stuck operation ends at its deadline.
+    if !explanation.phase.is_final() && !matches!(explanation.phase, Phase::Paused | Phase::Stuck) {
+        let at = explanation.deadline_at;
+        fact("deadline", Cell::new(format!("{} ({})", ago(now, at), local(at.0))));
     }
     if !explanation.left_over.is_empty() {
         fact("left over", Cell::new(explanation.left_over.join(", ")));
@@ -74,7 +74,7 @@ fn told(explanation: &Explanation, now: Timestamp) -> String {
         text.push_str("\n\nWhat you can do:");
         for line in &explanation.what_you_can_do {
             text.push_str("\n  - ");
-            text.push_str(&printable(line));
+            text.push_str(&hint::in_text(&printable(line)));
         }
     }
     text

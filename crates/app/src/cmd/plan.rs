@@ -20,8 +20,8 @@ use crate::output::{self, Answer, Cell, Format, Table, note};
 pub struct PlanArgs {
     /// The workflow; `steps` lists all of them
     workflow: String,
-    /// Print the request that would be sent for this, and send nothing: a file, JSON, or - for stdin
-    #[arg(long, value_name = "FILE")]
+    /// Print the request that would be sent for these params, and send nothing: a file, - for stdin, or JSON
+    #[arg(long, value_name = "FILE|-|JSON")]
     params: Option<String>,
     /// Another version of a declared workflow than the newest
     #[arg(long, value_name = "N", conflicts_with = "params")]

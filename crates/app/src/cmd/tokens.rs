@@ -20,7 +20,7 @@ Examples:
   provision-engine tokens create --name cf-2 --role broker --platform cf
   provision-engine tokens delete ci";
 
-/// List, make and delete the tokens that open the server's doors
+/// List, create and delete API tokens
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TokensArgs {
@@ -30,9 +30,12 @@ pub struct TokensArgs {
 
 #[derive(Debug, Subcommand)]
 enum TokensCommand {
-    /// List all tokens; a token itself is shown only once, when it is made
+    /// List all tokens; a token itself is shown only once, when it is created
+    #[command(after_help = "Examples:\n  provision-engine tokens list -o wide")]
     List,
-    /// Make a token and print it
+    /// Create a token and print it
+    #[command(after_help = "Examples:\n  provision-engine tokens create --name dashboard --role reader\n  \
+                      provision-engine tokens create --name ci --role admin --expires 30d")]
     Create {
         /// What it may do: a reader looks, an operator also steers, an admin also submits and manages tokens; a broker
         /// asks for service instances and a launcher for machines, and both see nothing else
@@ -48,7 +51,8 @@ enum TokensCommand {
         #[arg(long, value_name = "TIME")]
         expires: Option<Period>,
     },
-    /// Delete a token: it opens nothing any more
+    /// Delete a token, which is refused from then on
+    #[command(after_help = "Examples:\n  provision-engine tokens delete ci")]
     Delete {
         /// Its name
         name: String,
@@ -90,7 +94,7 @@ pub async fn run(global: &Global, args: &TokensArgs) -> Result<Exit> {
                 Format::Name => output::data(&issued.name)?,
                 Format::Table | Format::Wide => output::data(&issued.token)?,
             }
-            note("keep the token: nobody can show it again");
+            note("keep the token: it is not shown again");
         }
         TokensCommand::Delete { name } => {
             client.delete_token(name).await?;

@@ -16,17 +16,17 @@ use crate::output::{self, Answer, Cell, Format, Table, note};
 const EXAMPLES: &str = "\
 Examples:
   provision-engine users list
-  provision-engine users add ada --role operator
+  provision-engine users create ada --role operator
   provision-engine users password ada
   provision-engine users password ada < password-file
   provision-engine users role ada admin
   provision-engine users sign-out ada
-  provision-engine users remove ada
+  provision-engine users delete ada
 
 A password is typed, or is the first line of stdin. It is never an argument: everybody on the
 machine can see a command line.";
 
-/// List, add, change and remove the people who sign in to the console
+/// List, create, change and delete the users who sign in to the console
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct UsersArgs {
@@ -37,40 +37,61 @@ pub struct UsersArgs {
 #[derive(Debug, Subcommand)]
 enum UsersCommand {
     /// List all users
+    #[command(after_help = "Examples:\n  provision-engine users list -o wide")]
     List,
-    /// Add a user; prints a made password once, unless one is given
-    Add {
+    /// Create a user; prints a generated password once, unless one is given
+    #[command(
+        alias = "add",
+        after_help = "Examples:\n  provision-engine users create ada --role operator\n  \
+                      provision-engine users create ben --role reader --password < password-file"
+    )]
+    Create {
         /// The name to sign in with, which is also in journals and in the audit log
         name: String,
         /// What they may do: launcher, reader, operator or admin
-        #[arg(long, value_name = "ROLE")]
+        #[arg(long, value_name = "ROLE", value_parser = role)]
         role: Role,
         /// Ask for a password, or read it from stdin, and make none
         #[arg(long)]
         password: bool,
     },
-    /// Set a new password, which unlocks the user and signs them out everywhere
+    /// Set a new password, typed or from stdin, which unlocks the user and signs them out everywhere
+    #[command(after_help = "Examples:\n  provision-engine users password ada\n  \
+                      provision-engine users password ada < password-file")]
     Password {
         /// The name of the user
         name: String,
     },
     /// Give a user another role, which signs them out everywhere
+    #[command(after_help = "Examples:\n  provision-engine users role ada admin")]
     Role {
         /// The name of the user
         name: String,
         /// What they may do: launcher, reader, operator or admin
+        #[arg(value_parser = role)]
         role: Role,
     },
-    /// Remove a user and sign them out everywhere
-    Remove {
+    /// Delete a user and sign them out everywhere
+    #[command(alias = "remove", after_help = "Examples:\n  provision-engine users delete ada")]
+    Delete {
         /// The name of the user
         name: String,
     },
     /// Sign a user out everywhere
+    #[command(after_help = "Examples:\n  provision-engine users sign-out ada")]
     SignOut {
         /// The name of the user
         name: String,
     },
+}
+
+/// The role of a user. A platform is no user: it has tokens.
+fn role(text: &str) -> Result<Role, String> {
+    let mut roles = Role::ALL.into_iter().filter(|role| *role != Role::Broker);
+    roles.clone().find(|role| role.as_str() == text).ok_or_else(|| {
+        let known: Vec<&str> = roles.by_ref().map(Role::as_str).collect();
+        format!("the roles of users are {}; a platform has a token with the role broker", known.join(", "))
+    })
 }
 
 impl Answer for UserList {
@@ -98,7 +119,9 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
     let client = PlatformClient::find(global)?;
     match &args.command {
         UsersCommand::List => output::print(global.output, &client.users().await?)?,
-        UsersCommand::Add { name, role, password } => add(global, &client, name, *role, *password).await?,
+        UsersCommand::Create { name, role, password } => {
+            create(global, &client, name, *role, *password).await?;
+        }
         UsersCommand::Password { name } => {
             let password = Some((&password::read(name)?).into());
             let user = client.change_user(name, &ChangeUser { role: None, password }).await?;
@@ -109,9 +132,9 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
             let user = client.change_user(name, &change).await?;
             changed(global, &user, &format!("is {role} now"))?;
         }
-        UsersCommand::Remove { name } => {
+        UsersCommand::Delete { name } => {
             client.delete_user(name).await?;
-            note(format!("user {name} is removed"));
+            note(format!("user {name} is deleted"));
         }
         UsersCommand::SignOut { name } => {
             let out = client.sign_out_user(name).await?;
@@ -124,17 +147,17 @@ pub async fn run(global: &Global, args: &UsersArgs) -> Result<Exit> {
     Ok(Exit::GOOD)
 }
 
-async fn add(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
+async fn create(global: &Global, client: &PlatformClient, name: &str, role: Role, asks: bool) -> Result<()> {
     let password = if asks { Some((&password::read(name)?).into()) } else { None };
     let made = client.create_user(&NewUser { name: name.to_owned(), role, password }).await?;
     match (global.output, &made.password) {
         (Format::Json | Format::Yaml, _) => output::print_value(global.output, &made)?,
         (Format::Name, _) => output::data(&made.name)?,
         (Format::Table | Format::Wide, Some(password)) => output::data(password.reveal())?,
-        (Format::Table | Format::Wide, None) => note(format!("user {name} is added")),
+        (Format::Table | Format::Wide, None) => note(format!("user {name} is created")),
     }
     if made.password.is_some() {
-        note("keep the password: nobody can show it again");
+        note("keep the password: it is not shown again");
     }
     Ok(())
 }

@@ -1,9 +1,12 @@
-//! Waiting on the command line: a signal ends the wait, and what is waited for goes on.
+//! Waiting on the command line: a signal or a limit ends the wait, and what is waited for goes on.
+
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use api::client::{CallError, Client, Look, Pace, Waited};
 
-use crate::exit::Exit;
-use crate::output::note;
+use crate::exit::{Exit, TimedOut};
+use crate::output::{ProgressPrinter, lasted, note, printable};
 use crate::signals::Signals;
 
 /// How a wait ended. That the time was over is an error.
@@ -30,4 +33,44 @@ pub async fn or_come_back<T>(way_back: &str, waiting: impl Future<Output = Resul
         note(format!("it goes on; come back with: {way_back}"));
     }
     Ok(ended)
+}
+
+/// Something that a user waits for.
+#[derive(Debug)]
+pub struct Waiting {
+    /// Such as `operation ID`.
+    pub what: String,
+    /// The command that shows later what became of it.
+    pub way_back: String,
+    pub pace: Pace,
+    pub limit: Duration,
+}
+
+impl Waiting {
+    /// Looks until it is over, and draws what each look shows. The time that is over is an error, also while the
+    /// server is away.
+    pub async fn until<T>(
+        &self,
+        client: &Client,
+        progress: &mut ProgressPrinter,
+        look: impl AsyncFnMut() -> Result<Look<T>, CallError>,
+    ) -> Result<Ended<T>> {
+        let Waiting { what, way_back, pace, limit } = self;
+        let limit = lasted(*limit);
+        or_come_back(way_back, async {
+            match client.wait_until(*pace, look, |news| progress.news(&news)).await? {
+                Waited::Over(over) => Ok(over),
+                Waited::Going(_, words) => Err(TimedOut(format!(
+                    "{what} is still {} after {limit}; it goes on: {way_back}",
+                    printable(&words)
+                ))
+                .into()),
+                Waited::Unknown(error) => Err(TimedOut(format!(
+                    "no answer about {what} after {limit}: {error}; see later: {way_back}"
+                ))
+                .into()),
+            }
+        })
+        .await
+    }
 }

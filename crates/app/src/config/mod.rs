@@ -135,7 +135,7 @@ impl Config {
         if settings.problems.is_empty() {
             Ok((config, warnings))
         } else {
-            Err(ConfigError { problems: settings.problems })
+            Err(ConfigError { problems: settings.problems, warnings })
         }
     }
 

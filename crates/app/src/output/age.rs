@@ -28,7 +28,7 @@ pub fn lasted(duration: Duration) -> String {
     }
 }
 
-fn rounded(seconds: u64) -> String {
+pub(super) fn rounded(seconds: u64) -> String {
     let (length, unit) = UNITS.into_iter().find(|(length, _)| seconds >= *length).unwrap_or((1, "s"));
     format!("{} {unit}", seconds / length)
 }

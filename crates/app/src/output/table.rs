@@ -1,4 +1,4 @@
-//! Columns without lines, which people can read and `awk` can cut.
+//! Columns without lines, which people can read and `awk` can cut. On a terminal they fit into its width.
 
 use comfy_table::{CellAlignment, Color, ContentArrangement, presets};
 
@@ -12,11 +12,20 @@ pub enum Mood {
     Bad,
 }
 
+/// No column of text gets narrower than this.
+const COLUMN_CHARS_MIN: usize = 6;
+/// What is between two columns.
+const GAP_CHARS: usize = 2;
+/// How much of an id tells it from others: its end is random, and its beginning is the time.
+const SHORT_ID_CHARS: usize = 8;
+
 #[derive(Debug, Clone, Default)]
 pub struct Cell {
     text: String,
     mood: Mood,
     is_number: bool,
+    /// What is shown where the whole text does not fit.
+    short: Option<String>,
 }
 
 impl Cell {
@@ -27,6 +36,13 @@ impl Cell {
     /// A dash where there is nothing.
     pub fn maybe(text: Option<impl Into<String>>) -> Cell {
         text.map_or_else(|| Cell::new("-"), Cell::new)
+    }
+
+    /// An id, of which commands also take the end.
+    pub fn id(id: impl std::fmt::Display) -> Cell {
+        let text = id.to_string();
+        let start = text.char_indices().rev().nth(SHORT_ID_CHARS - 1).map_or(0, |(start, _)| start);
+        Cell { short: Some(text[start..].to_owned()), ..Cell::new(text) }
     }
 
     pub fn number(number: impl std::fmt::Display + Copy) -> Cell {
@@ -81,8 +97,67 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// As wide as the terminal, where there is one.
     pub fn to_text(&self) -> String {
+        self.fitted(super::terminal_columns()).render(super::wants_colours())
+    }
+
+    /// Whole, however wide that is.
+    pub fn to_full_text(&self) -> String {
         self.render(super::wants_colours())
+    }
+
+    /// Short ids where the rows are too wide, and then cut texts. Facts are never cut.
+    fn fitted(&self, columns: Option<usize>) -> Table {
+        let mut table = self.clone();
+        let Some(room) = columns.filter(|_| !self.header.is_empty()) else { return table };
+        if table.chars() <= room {
+            return table;
+        }
+        for cell in table.rows.iter_mut().flatten() {
+            if let Some(short) = cell.short.take() {
+                cell.text = short;
+            }
+        }
+        let mut widths = table.widths();
+        let floor = |at: usize| table.header[at].chars().count().max(COLUMN_CHARS_MIN);
+        while Table::total(&widths) > room {
+            let can_shrink = |at: &usize| table.is_text(*at) && widths[*at] > floor(*at);
+            let Some(widest) = (0..widths.len()).filter(can_shrink).max_by_key(|&at| widths[at]) else {
+                break;
+            };
+            widths[widest] -= 1;
+        }
+        for row in &mut table.rows {
+            for (cell, width) in row.iter_mut().zip(&widths) {
+                *cell = std::mem::take(cell).cut(*width);
+            }
+        }
+        table
+    }
+
+    /// Whether a column may be cut.
+    fn is_text(&self, column: usize) -> bool {
+        !self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.is_number))
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let chars = |text: &str| text.chars().count();
+        let mut widths: Vec<usize> = self.header.iter().map(|title| chars(title)).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(chars(&cell.text));
+            }
+        }
+        widths
+    }
+
+    fn total(widths: &[usize]) -> usize {
+        widths.iter().sum::<usize>() + GAP_CHARS * widths.len().saturating_sub(1)
+    }
+
+    fn chars(&self) -> usize {
+        Table::total(&self.widths())
     }
 
     fn render(&self, has_colours: bool) -> String {
@@ -135,6 +210,23 @@ mod tests {
             table().render(false),
             "NAME      COUNT  PHASE\na b [31m      7  failed\n-           123  abc…"
         );
+    }
+
+    #[test]
+    fn a_table_fits_into_the_terminal_with_short_ids_first_and_cut_texts_then() {
+        let mut table = Table::new(["ID", "COUNT", "NAME", "REASON"]);
+        let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+        let reason = "the provisioner answered 503 and is tried again".repeat(2);
+        table.row([Cell::id(id), Cell::number(12_345_678), Cell::new("web"), Cell::new(reason)]);
+        let fitted = |columns| table.fitted(columns).render(false);
+        assert!(fitted(None).contains(id) && table.to_full_text().contains(id));
+        let narrow = fitted(Some(80));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+        assert!(narrow.contains("099a8057  12345678  web ") && narrow.ends_with('…'), "{narrow}");
+        assert!(fitted(Some(10)).contains("12345678"), "numbers are never cut");
+        let mut facts = Table::facts();
+        facts.row([Cell::new("reason"), Cell::new("x".repeat(200))]);
+        assert!(facts.fitted(Some(80)).render(false).contains(&"x".repeat(200)));
     }
 
     #[test]

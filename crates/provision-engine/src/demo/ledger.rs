@@ -129,12 +129,14 @@ impl Ledger {
         let Counts { images, instances, key_pairs, .. } = &self.counts;
         let nebula = [documents, services, machines].map(|count| count.standing).iter().sum::<u64>();
         format!(
-            "\nproof, from the ledgers of the far sides themselves:\n  \
-               greetings: {} made, {} taken back, {} standing: of exactly the {greeted} operations that succeeded\n  \
-               runtimes: {} made, each once, and {} taken down again; {} standing\n  \
-               service accounts: {} made, {} taken back\n  \
-               OpenNebula: {} document, {} service and {} machines made; {nebula} standing\n  \
-               EC2: {} image built; {} instances made, {} standing; {} key pairs made, {} taken back, {} standing\n  \
+            "\nproof, from the ledgers of the external systems themselves:\n  \
+               greetings: {} made, {} undone, {} standing:\n    \
+                 of exactly the {greeted} operations that succeeded\n  \
+               runtimes: {} made, each once, and {} deleted; {} standing\n  \
+               service accounts: {} made, {} undone\n  \
+               OpenNebula: {} document, {} service and {} VMs made; {nebula} standing\n  \
+               EC2: {} image built; {} instances made, {} standing;\n    \
+                 {} key pairs made, {} undone, {} standing\n  \
                calls repeated because an answer was lost: {}, without a second effect",
             greetings.made,
             greetings.taken_back,

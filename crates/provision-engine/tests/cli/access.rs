@@ -43,7 +43,7 @@ fn a_token_may_do_what_its_role_says_and_nothing_more() {
             .err
             .contains("token-exists")
     );
-    place.expect(1, &["tokens", "create", "--role", "king", "--name", "x"]);
+    place.expect(2, &["tokens", "create", "--role", "king", "--name", "x"]);
     place.expect(0, &["tokens", "delete", "eyes"]);
     elsewhere.expect(6, &["operations", "list"]);
     place.expect(1, &["tokens", "delete", "eyes"]);

@@ -79,7 +79,7 @@ fn a_dry_run_prints_the_request_with_its_secrets_masked() {
     for (params, part) in [
         ("{\"plan\": \"azure\"}", "region"),
         ("{\"plan\": \"nowhere\"}", "known are azure"),
-        ("{]", "no JSON or YAML"),
+        ("{]", "is not JSON"),
         ("missing.yaml", "cannot read missing.yaml"),
     ] {
         let ran = place.run(&["plan", "runtime.provision", "--params", params]);

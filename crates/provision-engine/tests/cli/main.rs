@@ -28,6 +28,7 @@ mod serverless_commands;
 mod serving;
 mod stage;
 mod start_matrix;
+mod terminal;
 mod tls;
 mod upgrade;
 mod users;

@@ -124,17 +124,19 @@ fn the_same_key_means_the_same_operation() {
 fn what_is_wrong_with_a_submit_is_said() {
     let place = Place::new();
     let _server = place.serve(&["--sandbox"]);
-    let submit = |more: &[&str]| place.expect(1, &[&["operations", "submit"], more].concat()).err;
-    assert!(submit(&["no.such"]).contains("known are demo.hello"));
-    assert!(submit(&["demo.hello", "--param", "nam=1"]).contains("unknown field `nam`"));
-    assert!(submit(&["demo.hello", "--params", "{"]).contains("is not JSON"));
-    assert!(submit(&["demo.hello", "--params", "@none"]).contains("cannot read none"));
-    assert!(submit(&["demo.hello", "--param", "x"]).contains("KEY=VALUE"));
-    assert!(submit(&["demo.hello", "--count", "0"]).contains("0 is not in 1.."));
+    let submit = |code, more: &[&str]| place.expect(code, &[&["ops", "submit"], more].concat()).err;
+    assert!(submit(1, &["no.such"]).contains("known are demo.hello"));
+    assert!(submit(1, &["demo.hello", "--param", "nam=1"]).contains("unknown field `nam`"));
+    assert!(submit(2, &["demo.hello", "--params", "{"]).contains("is not JSON"));
+    for missing in ["@none", "none"] {
+        assert!(submit(1, &["demo.hello", "--params", missing]).contains("cannot read none"));
+    }
+    assert!(submit(2, &["demo.hello", "--param", "x"]).contains("KEY=VALUE"));
+    assert!(submit(2, &["demo.hello", "--count", "0"]).contains("0 is not in 1.."));
     let unknown = "00000000-0000-7000-8000-000000000000";
     assert!(place.expect(1, &["operations", "show", unknown]).err.contains("code: operation-not-found"));
     place.write("params.json", r#"{"name": "Grace"}"#);
-    let id = place.submit(&["--params", "@params.json", "--tenant", "t1"]);
+    let id = place.submit(&["--params", "params.json", "--tenant", "t1"]);
     let shown = place.json(&["operations", "show", &id]);
     assert_eq!((&shown["params"]["name"], &shown["tenant"]), (&"Grace".into(), &"t1".into()));
 }

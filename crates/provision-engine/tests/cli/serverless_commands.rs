@@ -149,7 +149,7 @@ fn who_asks_is_said_by_a_file_or_the_environment_and_never_by_an_argument() {
     assert!(ran.err.contains("--password-file") && ran.err.contains("ONE_AUTH"), "{ran:?}");
     let ran = nobody.expect(1, &["serverless", "list", "--user", USER]);
     assert!(ran.err.contains("PROVISION_ENGINE_ONE_PASSWORD"), "{ran:?}");
-    nobody.expect(1, &["serverless", "list", "--user", USER, "--password", PASSWORD]);
+    nobody.expect(2, &["serverless", "list", "--user", USER, "--password", PASSWORD]);
     nobody.write("secret", "wrongpass\n");
     let denied = nobody.expect(6, &["serverless", "list", "--user", USER, "--password-file", "secret"]);
     assert!(denied.err.contains("status: 401") && denied.err.contains("fix: "), "{denied:?}");
@@ -175,7 +175,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
         "{unknown:?}"
     );
     assert!(stage.expect(1, &["create", "--faas", "Function", "--daas-cpu", "2"]).err.contains("--daas-cpu"));
-    stage.expect(1, &["create", "--faas", "Function", "--cpu", "0"]);
+    stage.expect(2, &["create", "--faas", "Function", "--cpu", "0"]);
 
     let failed = stage.expect(3, &["create", "--faas", "BootFails", "--wait"]);
     let id = failed.out.trim();
@@ -191,7 +191,7 @@ fn what_goes_wrong_has_an_exit_code_and_a_way_on() {
     stage.pace(&json!({"boot_ms": 3_600_000}));
     let slow = stage.create(&["--faas", "Function"]);
     let late = stage.expect(4, &["show", &slow, "--wait", "--timeout", "100ms"]);
-    assert!(late.err.contains("is PENDING") && late.err.contains("it goes on"), "{late:?}");
+    assert!(late.err.contains("is still PENDING") && late.err.contains("it goes on"), "{late:?}");
     let early = stage.expect(5, &["update", &slow, "--cpu", "2"]);
     assert!(early.err.contains("status: 423") && early.err.contains("fix: only what runs"), "{early:?}");
     advance(&stage.sandbox);
@@ -210,7 +210,7 @@ fn the_same_key_leads_to_the_same_runtime_and_a_wait_survives_a_restart() {
     stage.pace(&json!({"boot_ms": 3_600_000}));
     let slow = stage.create(&["--faas", "Function"]);
     let waiting = stage.place.begin(&["serverless", "show", &slow, "--wait", "--timeout", "1m"]);
-    until("the first look", || waiting.err().contains("is PENDING").then_some(()));
+    until("the first look", || waiting.err().contains("PENDING").then_some(()));
     let Stage { place, sandbox, server } = stage;
     server.stop();
     until("the trouble", || waiting.err().contains("trying again").then_some(()));
@@ -257,12 +257,12 @@ fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     assert!(stage.expect(0, &["orphans", "--clean"]).err.contains("nothing is lost"));
     stage.place.expect(0, &["operations", "cancel", &operation, "--wait"]);
 
-    let found = stage.expect(2, &["orphans"]);
+    let found = stage.expect(7, &["orphans"]);
     let row: Vec<&str> = found.out.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..2], ["document", &id], "{found:?}");
     assert!(found.err.contains("orphans --clean"), "{found:?}");
     assert_eq!(stage.standing(), [2, 1, 1]);
-    let cleaned = stage.expect(2, &["orphans", "--clean"]);
+    let cleaned = stage.expect(7, &["orphans", "--clean"]);
     assert!(cleaned.out.contains("reported only: its operation is not known here"), "{cleaned:?}");
     assert_eq!(stage.standing(), [2, 1, 1]);
     let document = id.parse().unwrap();
@@ -281,13 +281,13 @@ fn what_is_lost_is_found_and_what_is_not_certainly_ours_is_only_reported() {
     let server = place.serve(&["--sandbox-url", &sandbox.url]);
     place.expect(0, &["operations", "cancel", &operation, "--wait"]);
     server.stop();
-    place.expect(2, &["serverless", "orphans"]);
+    place.expect(7, &["serverless", "orphans"]);
 
     place.write("oneadmin.auth", "oneadmin:wrong\n");
     assert!(place.expect(1, &["serverless", "orphans"]).err.contains("serverless.orphans.one_auth"));
     // Who is named on the command line wins.
     place.write("named.auth", "oneadmin:opennebula\n");
-    place.expect(2, &["serverless", "orphans", "--one-auth", "named.auth"]);
+    place.expect(7, &["serverless", "orphans", "--one-auth", "named.auth"]);
     sandbox.stop();
     let ran = Place::new().expect(1, &["serverless", "orphans"]);
     assert!(ran.err.contains("serverless.orphans.one_auth"), "{ran:?}");

@@ -1,6 +1,7 @@
 //! What every test needs: a place of its own, the program in it, and bounded patience.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
@@ -130,6 +131,27 @@ impl Place {
             (entry["pid"] == pid).then(|| entry["listen"].as_str().unwrap().to_owned())
         });
         Server { going, url: format!("http://{listen}") }
+    }
+
+    /// Runs it on a terminal of its own with 80 columns, and types these lines.
+    pub(crate) fn typed(&self, arguments: &[&str], lines: &[&str]) -> (Option<i32>, String) {
+        let program = self.command(arguments);
+        let words = std::iter::once(program.get_program()).chain(program.get_args());
+        let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+        let line = format!("stty cols 80 && {}", line.join(" "));
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--flush", "--return", "--command", &line, "/dev/null"]);
+        script.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        script.current_dir(program.get_current_dir().unwrap());
+        let mut child = script
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("this test needs script in the PATH: {error}"));
+        child.stdin.take().unwrap().write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).replace('\r', ""))
     }
 
     /// Starts an operation and answers its id.

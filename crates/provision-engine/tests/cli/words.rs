@@ -10,7 +10,7 @@ fn a_command_that_is_not_understood_is_an_error_and_help_is_not() {
     for wrong in
         [&[][..], &["frobnicate"], &["serve", "--colour"], &["operations"], &["explain", "not-an-id"]]
     {
-        let ran = place.expect(1, wrong);
+        let ran = place.expect(2, wrong);
         assert!(ran.out.is_empty() && !ran.err.is_empty(), "{wrong:?}: {ran:?}");
     }
     for right in [&["--help"][..], &["serve", "--help"], &["operations", "submit", "-h"], &["--version"]] {
@@ -18,6 +18,9 @@ fn a_command_that_is_not_understood_is_an_error_and_help_is_not() {
         assert!(!ran.out.is_empty() && ran.err.is_empty(), "{right:?}: {ran:?}");
     }
     assert!(place.expect(0, &["operations", "submit", "--help"]).out.contains("Examples:"));
+    let version = place.expect(0, &["version"]).out;
+    assert_eq!(version, place.expect(0, &["--version"]).out);
+    assert_eq!(version.trim().split(' ').nth(1), place.json(&["version"])["version"].as_str());
 }
 
 #[test]
@@ -73,12 +76,17 @@ fn a_bad_configuration_is_an_error_with_its_place_for_every_command() {
         assert!(ran.err.contains("bad.yaml:3:23: engine.max_running"), "{command:?}: {ran:?}");
         assert!(ran.out.is_empty(), "{ran:?}");
     }
+    place.write("bad.yaml", "server:\n  listen: nowhere\n  lisen: 1\nengine: {max_running: 0}\n");
+    let both = place.expect(1, &["config", "check", "--config", "bad.yaml"]).err;
+    assert!(both.contains("bad.yaml:3:3: unknown setting `server.lisen`"), "{both}");
     let json = place.expect(1, &["config", "check", "--config", "bad.yaml", "-o", "json"]).out;
-    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["problems"].as_array().unwrap().len(), 2);
     // Without a cloud the launch API is off, and the console asks for it alone.
     place.write("proxies.yaml", "launch: {trusted_proxies: 10.0.0.0/33}\n");
     let ran = place.expect(1, &["serve", "--config", "proxies.yaml", "--listen", "127.0.0.1:0"]);
     assert!(ran.err.contains("launch.trusted_proxies: \"10.0.0.0/33\" is no address"), "{ran:?}");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let count = |field: &str| report[field].as_array().unwrap().len();
+    assert_eq!((count("problems"), count("warnings")), (2, 1), "{json}");
     assert!(place.expect(1, &["config", "check", "--config", "none.yaml"]).err.contains("none.yaml"));
 }
 
@@ -91,7 +99,7 @@ fn shells_get_their_completions_and_people_their_pages() {
         let ran = place.expect(0, &["completions", shell]);
         assert!(ran.out.contains(part) && ran.out.contains("operations") && ran.err.is_empty(), "{shell}");
     }
-    place.expect(1, &["completions", "cmd.exe"]);
+    place.expect(2, &["completions", "cmd.exe"]);
     assert!(place.expect(0, &["man"]).out.contains(".TH"));
     let dir = place.path("pages");
     place.expect(0, &["man", "--dir", dir.to_str().unwrap()]);
@@ -115,6 +123,6 @@ fn a_command_without_a_server_says_how_to_get_one() {
     let place = Place::new().env("PROVISION_ENGINE_SERVER", "http://127.0.0.1:1");
     let ran = place.expect(1, &["operations", "list"]);
     assert!(ran.err.contains("cannot reach http://127.0.0.1:1") && ran.err.contains("--server"), "{ran:?}");
-    assert!(place.expect(1, &["--server", "nonsense", "operations", "list"]).err.contains("not a URL"));
-    assert!(place.expect(1, &["--server", "ftp://x", "operations", "list"]).err.contains("http://"));
+    assert!(place.expect(2, &["--server", "nonsense", "operations", "list"]).err.contains("not a URL"));
+    assert!(place.expect(2, &["--server", "ftp://x", "operations", "list"]).err.contains("http://"));
 }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::wait::{Goal, WaitArgs, wait_or_fail};
 use crate::cli::Global;
 use crate::client::PlatformClient;
+use crate::cmd::wait::Ended;
 use crate::exit::Exit;
 use crate::output::Format;
 use crate::{cmd, output};
@@ -48,10 +49,11 @@ pub(super) async fn run(
         }
         let goal = Goal::from(verb);
         match wait_or_fail(client, operation.id, goal, args.waiting.timeout).await {
-            Ok(operation) => {
+            Ok(Ended::With(operation)) => {
                 exit = first(exit, judged(&operation, goal));
                 items.push(operation);
             }
+            Ok(Ended::Left(exit)) => return Ok(exit),
             Err(error) => exit = first(exit, refuse(operation.id, &error)),
         }
     }

@@ -11,11 +11,13 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::rows::phase_cell;
-use super::wait::{Goal, Notice, WaitArgs, looking, patient, wait};
+use super::wait::{Goal, Notice, WaitArgs, look, looking, patient};
 use crate::cli::Global;
 use crate::client::PlatformClient;
+use crate::cmd::wait::{Ended, or_come_back};
 use crate::config::Period;
-use crate::exit::Exit;
+use crate::exit::{Exit, TimedOut};
+use crate::hint;
 use crate::output::{self, Answer, Cell, Format, ProgressPrinter, Table, note};
 
 /// How many calls are under way at the same time.
@@ -53,11 +55,24 @@ impl Answer for Bulk {
 pub(super) async fn run(
     global: &Global,
     body: &Submit,
-    keys: Vec<String>,
+    keys: &[String],
     waiting: &WaitArgs,
     client: &PlatformClient,
 ) -> Result<Exit> {
-    let ids = submit_all(client, body, &keys, waiting.timeout).await?;
+    let all = hint::command("operations list");
+    match or_come_back(&all, submit_and_wait(global, body, keys, waiting, client)).await? {
+        Ended::With(exit) | Ended::Left(exit) => Ok(exit),
+    }
+}
+
+async fn submit_and_wait(
+    global: &Global,
+    body: &Submit,
+    keys: &[String],
+    waiting: &WaitArgs,
+    client: &PlatformClient,
+) -> Result<Exit> {
+    let ids = submit_all(client, body, keys, waiting.timeout).await?;
     let submitted = ids.len();
     let end = if submitted == 1 { "" } else { "s" };
     note(format!("submitted {submitted} operation{end}"));
@@ -65,16 +80,16 @@ pub(super) async fn run(
     if !waiting.wait {
         output::print(global.output, &bulk)?;
         if global.output != Format::Name {
-            note("follow them: provision-engine operations list");
+            note(format!("follow them: {}", hint::command("operations list")));
         }
         return Ok(Exit::GOOD);
     }
     let ends = wait_all(client, &bulk.ids, waiting.timeout).await?;
-    for (phase, _) in &ends {
+    for phase in ends.iter().copied().filter_map(End::phase) {
         *bulk.phases.entry(phase.as_str()).or_default() += 1;
-        match bulk.by_phase.iter_mut().find(|(seen, _)| seen == phase) {
+        match bulk.by_phase.iter_mut().find(|(seen, _)| *seen == phase) {
             Some((_, count)) => *count += 1,
-            None => bulk.by_phase.push((*phase, 1)),
+            None => bulk.by_phase.push((phase, 1)),
         }
     }
     output::print(global.output, &bulk)?;
@@ -86,7 +101,7 @@ async fn submit_all(
     body: &Submit,
     keys: &[String],
     limit: Period,
-) -> Result<Vec<Uuid>, CallError> {
+) -> Result<Vec<Uuid>> {
     let (pace, notice) = (patient(limit.get()), Notice::default());
     let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |key: &String| {
@@ -96,46 +111,71 @@ async fn submit_all(
         progress.line(&format!("submitted {} of {}", count.get(), keys.len()));
         Ok(operation.id)
     };
-    let ids = stream::iter(keys).map(one).buffered(AT_ONCE).try_collect().await;
+    let ids: Result<Vec<Uuid>, CallError> = stream::iter(keys).map(one).buffered(AT_ONCE).try_collect().await;
     drop(progress);
-    if ids.is_err() {
+    ids.map_err(|error| {
         note(format!("{} of {} were submitted before this happened", count.get(), keys.len()));
-    }
-    ids
+        if error.may_heal() {
+            return TimedOut(format!("no answer after {limit}: {error}")).into();
+        }
+        error.into()
+    })
 }
 
-/// Where each operation stood at the end, and whether that is its end.
-async fn wait_all(
-    client: &PlatformClient,
-    ids: &[Uuid],
-    limit: Period,
-) -> Result<Vec<(Phase, bool)>, CallError> {
+/// How a wait for one operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Over(Phase),
+    /// It was in this phase when the time was over.
+    Going(Phase),
+    /// The server was away when the time was over.
+    Unknown,
+}
+
+impl End {
+    fn phase(self) -> Option<Phase> {
+        match self {
+            End::Over(phase) | End::Going(phase) => Some(phase),
+            End::Unknown => None,
+        }
+    }
+}
+
+async fn wait_all(client: &PlatformClient, ids: &[Uuid], limit: Period) -> Result<Vec<End>> {
     let (pace, notice) = (looking(limit.get()), Notice::default());
     let (progress, count) = (ProgressPrinter::to_stderr(), Counter::new(0_usize));
     let one = async |id: &Uuid| {
-        let waited = wait(client, *id, Goal::Success, pace, &notice).await;
+        let look = async || look(client, *id, Goal::Success).await;
+        let waited = client.http.wait_until(pace, look, |news| notice.news(&news)).await;
         count.set(count.get() + 1);
         progress.line(&format!("finished {} of {}", count.get(), ids.len()));
         match waited? {
-            Waited::Over(operation) => Ok((operation.phase, true)),
-            Waited::Going(operation, _) => Ok((operation.phase, false)),
-            Waited::Unknown(error) => Err(error),
+            Waited::Over(operation) => Ok(End::Over(operation.phase)),
+            Waited::Going(operation, _) => Ok(End::Going(operation.phase)),
+            Waited::Unknown(_) => Ok(End::Unknown),
         }
     };
-    stream::iter(ids).map(one).buffer_unordered(AT_ONCE).try_collect().await
+    let ends: Result<Vec<End>, CallError> =
+        stream::iter(ids).map(one).buffer_unordered(AT_ONCE).try_collect().await;
+    Ok(ends?)
 }
 
-fn judged(ends: &[(Phase, bool)], limit: Period) -> Exit {
-    if ends.iter().any(|(phase, is_end)| *is_end && *phase != Phase::Succeeded) {
-        note("not all of them succeeded: provision-engine operations list --phase failed,undone,stuck");
+fn judged(ends: &[End], limit: Period) -> Exit {
+    if ends.iter().any(|end| matches!(end, End::Over(phase) if *phase != Phase::Succeeded)) {
+        let list = hint::command("operations list --phase failed,undone,stuck");
+        note(format!("not all of them succeeded: {list}"));
         return Exit::OPERATION_FAILED;
     }
-    let going = ends.iter().filter(|(_, is_end)| !is_end).count();
+    let count = |wanted: fn(&End) -> bool| ends.iter().filter(|end| wanted(end)).count();
+    let (going, unknown) =
+        (count(|end| matches!(end, End::Going(_))), count(|end| matches!(end, End::Unknown)));
     if going > 0 {
         note(format!("{going} are not finished after {limit}; they go on"));
-        return Exit::TIMED_OUT;
     }
-    Exit::GOOD
+    if unknown > 0 {
+        note(format!("the server did not answer about {unknown} of them within {limit}; they go on with it"));
+    }
+    if going + unknown > 0 { Exit::TIMED_OUT } else { Exit::GOOD }
 }
 
 #[cfg(test)]
@@ -145,9 +185,11 @@ mod tests {
     #[test]
     fn a_failure_outweighs_a_wait_that_was_too_short() {
         let limit = Period::seconds(1);
-        let (good, bad, going) = ((Phase::Succeeded, true), (Phase::Undone, true), (Phase::Running, false));
+        let (good, bad) = (End::Over(Phase::Succeeded), End::Over(Phase::Undone));
+        let going = End::Going(Phase::Running);
         assert_eq!(judged(&[good, good], limit), Exit::GOOD);
         assert_eq!(judged(&[good, going], limit), Exit::TIMED_OUT);
         assert_eq!(judged(&[bad, going], limit), Exit::OPERATION_FAILED);
+        assert_eq!(judged(&[good, End::Unknown], limit), Exit::TIMED_OUT, "the server died");
     }
 }

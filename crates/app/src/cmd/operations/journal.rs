@@ -1,14 +1,14 @@
 //! `operations journal`: everything that happened to an operation.
 
 use anyhow::Result;
-use api::types::{JournalEntry, JournalPage, JournalQuery};
+use api::types::{JournalPage, JournalQuery};
 use clap::Args;
 use uuid::Uuid;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
-use crate::output::{self, Answer, Cell, Table};
+use crate::output::{self, Answer, Cell, Table, local};
 
 /// The most that a server puts on one page.
 const PAGE_MAX: u16 = 500;
@@ -36,10 +36,10 @@ impl Answer for JournalPage {
             if is_wide {
                 let step = Cell::maybe(entry.step.as_deref());
                 let data = Cell::new(entry.data.to_string());
-                let at = Cell::new(entry.at.to_string());
+                let at = Cell::new(local(entry.at.0));
                 table.row([seq, at, Cell::new(&entry.kind), step, Cell::new(&entry.text), data]);
             } else {
-                table.row([seq, Cell::new(time_of_day(entry)), Cell::new(&entry.text)]);
+                table.row([seq, Cell::new(local(entry.at.0)), Cell::new(&entry.text)]);
             }
         }
         table
@@ -48,12 +48,6 @@ impl Answer for JournalPage {
     fn names(&self) -> Vec<String> {
         self.items.iter().map(|entry| entry.seq.to_string()).collect()
     }
-}
-
-/// The time within a day, in UTC, to the millisecond: what people compare in a journal.
-pub(super) fn time_of_day(entry: &JournalEntry) -> String {
-    let (hour, minute, second, milli) = entry.at.0.to_hms_milli();
-    format!("{hour:02}:{minute:02}:{second:02}.{milli:03}")
 }
 
 pub(super) async fn run(global: &Global, args: &JournalArgs, client: &PlatformClient) -> Result<Exit> {

@@ -1,41 +1,23 @@
-//! JSON from the command line: written out, from a file, from stdin, or key by key.
-
-use std::io::Read;
+//! The params of an operation: as a whole, or key by key.
 
 use anyhow::{Context, Result, bail};
 use config::nearest;
 use serde_json::{Map, Value};
 
-/// Reads `JSON`, `@FILE` or `-` for stdin.
-pub(super) fn json(flag: &str, text: &str) -> Result<Value> {
-    let (source, text) = if text == "-" {
-        let mut stdin = String::new();
-        std::io::stdin().read_to_string(&mut stdin).with_context(|| format!("{flag}: cannot read stdin"))?;
-        ("stdin".to_owned(), stdin)
-    } else if let Some(path) = text.strip_prefix('@') {
-        (
-            path.to_owned(),
-            std::fs::read_to_string(path).with_context(|| format!("{flag}: cannot read {path}"))?,
-        )
-    } else {
-        ("the argument".to_owned(), text.to_owned())
-    };
-    serde_json::from_str(&text).with_context(|| format!("{flag}: {source} is not JSON"))
-}
+use crate::exit::UsageError;
+use crate::given;
 
 /// The params of an operation: the whole, with single ones laid over it. The schema of the workflow says their types,
 /// where it is known.
 pub(super) fn params(whole: Option<&str>, single: &[String], schema: &Value) -> Result<Value> {
-    let mut params = match whole.map(|text| json("--params", text)).transpose()? {
+    let mut params = match whole.map(|text| given::value("--params", text)).transpose()? {
         None => Map::new(),
         Some(Value::Object(params)) => params,
         Some(other) if single.is_empty() => return Ok(other),
-        Some(_) => bail!("--param needs --params to be a JSON object"),
+        Some(_) => return Err(UsageError("--param needs --params to be a JSON object".into()).into()),
     };
     for pair in single {
-        let Some((key, value)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            bail!("--param: expected KEY=VALUE, got {pair:?}");
-        };
+        let (key, value) = given::pair("--param", pair)?;
         params.insert(key.to_owned(), typed(key, value, schema)?);
     }
     Ok(Value::Object(params))
@@ -129,21 +111,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_read_and_nonsense_is_named() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), "{\"a\": 1}").unwrap();
-        let at = format!("@{}", file.path().display());
-        assert_eq!(params(Some(&at), &[], &Value::Null).unwrap(), json!({"a": 1}));
-        for (whole, single, part) in [
-            (Some("{"), "", "is not JSON"),
-            (Some("@/nowhere"), "", "cannot read /nowhere"),
-            (Some("[]"), "a=1", "JSON object"),
-            (None, "novalue", "KEY=VALUE"),
-            (None, "=x", "KEY=VALUE"),
-        ] {
-            let single: Vec<String> =
-                Some(single).filter(|s| !s.is_empty()).map(str::to_owned).into_iter().collect();
-            let error = format!("{:#}", params(whole, &single, &Value::Null).unwrap_err());
+    fn single_params_need_an_object_and_a_name() {
+        for (whole, single, part) in
+            [(Some("[]"), "a=1", "JSON object"), (None, "novalue", "KEY=VALUE"), (None, "=x", "KEY=VALUE")]
+        {
+            let error = format!("{:#}", params(whole, &[single.to_owned()], &Value::Null).unwrap_err());
             assert!(error.contains(part), "{error}");
         }
     }

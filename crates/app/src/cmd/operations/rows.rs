@@ -35,7 +35,7 @@ impl Answer for OperationPage {
 
 fn narrow(operation: &Operation, now: Timestamp) -> [Cell; 7] {
     [
-        Cell::new(operation.id.to_string()),
+        Cell::id(operation.id),
         Cell::new(&operation.workflow),
         Cell::maybe(operation.resource.as_deref()),
         phase_cell(operation.phase),

@@ -4,10 +4,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde_json::Value;
 
-use super::params::json;
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::exit::Exit;
+use crate::given;
 use crate::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
@@ -24,13 +24,13 @@ pub(super) struct SignalArgs {
     target: String,
     /// The key that a step of this operation waits for
     key: Option<String>,
-    /// What to tell: JSON, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// What the signal carries: a file with JSON, - for stdin, or JSON itself
+    #[arg(long, value_name = "FILE|-|JSON")]
     payload: Option<String>,
 }
 
 pub(super) async fn run(global: &Global, args: &SignalArgs, client: &PlatformClient) -> Result<Exit> {
-    let payload = args.payload.as_deref().map_or(Ok(Value::Null), |text| json("--payload", text))?;
+    let payload = args.payload.as_deref().map_or(Ok(Value::Null), |text| given::value("--payload", text))?;
     let signalled = match &args.key {
         Some(key) => {
             let id =

@@ -1,25 +1,27 @@
 //! `operations submit`: starts one operation or many.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use api::client::CallError;
 use api::types::{Operation, Phase, Submit};
 use clap::Args;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail};
+use super::wait::{Goal, Notice, WaitArgs, patient, wait_or_fail, way_back};
 use super::{bulk, params, watch};
 use crate::cli::Global;
 use crate::client::{Answered, PlatformClient};
+use crate::cmd::wait::Ended;
 use crate::config::Period;
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
+use crate::hint;
 use crate::output::{self, Format, note};
 
 const EXAMPLES: &str = "\
 Examples:
   provision-engine operations submit demo.hello
   provision-engine operations submit demo.hello --param name=Ada --param wait_ms=2000 --watch
-  provision-engine operations submit demo.hello --params @params.json --queue
+  provision-engine operations submit demo.hello --params params.json --queue
   provision-engine operations submit demo.hello --count 1000 --wait
 
 Every submit carries an idempotency key, so that one whose answer was lost can be sent again.";
@@ -30,8 +32,8 @@ Every submit carries an idempotency key, so that one whose answer was lost can b
 pub(super) struct SubmitArgs {
     /// The workflow; `provision-engine steps` lists all
     workflow: String,
-    /// What the workflow wants to know: a JSON object, @FILE, or - for stdin
-    #[arg(long, value_name = "JSON")]
+    /// The params of the workflow: a file with a JSON object, - for stdin, or the object itself
+    #[arg(long, value_name = "FILE|-|JSON")]
     params: Option<String>,
     /// One of the params, of the type that the workflow says; without one it is JSON where it reads as JSON, and text
     /// otherwise
@@ -87,35 +89,39 @@ impl SubmitArgs {
 
 pub(super) async fn run(global: &Global, args: &SubmitArgs, client: &PlatformClient) -> Result<Exit> {
     if args.idempotency_key.as_deref() == Some("") {
-        bail!("--idempotency-key: expected at least one character");
+        return Err(UsageError("--idempotency-key: expected at least one character".into()).into());
     }
     let body = args.body(client).await?;
     if args.count > 1 {
         let keys: Vec<String> = (1..=args.count).map(|number| args.key(number)).collect();
-        return bulk::run(global, &body, keys, &args.waiting, client).await;
+        return bulk::run(global, &body, &keys, &args.waiting, client).await;
     }
     let timeout = args.waiting.timeout;
     let operation = submit(client, &body, &args.key(1), timeout).await?;
     let id = operation.id;
     if args.watch {
         note(format!("operation {id}"));
-        let phase = watch::follow(global.output, client, id, Some(timeout)).await?;
-        return Ok(Goal::Success.exit(phase));
+        return match watch::follow(global.output, client, id, Some(timeout)).await? {
+            Ended::With(phase) => Ok(Goal::Success.exit(phase)),
+            Ended::Left(exit) => Ok(exit),
+        };
     }
     if args.waiting.wait {
         if global.output != Format::Json && global.output != Format::Yaml {
             // Before the wait, so that a wait that is broken off has said what it waited for.
             output::data(&id.to_string())?;
         }
-        let operation = wait_or_fail(client, id, Goal::Success, timeout).await?;
-        return finished(global.output, &operation);
+        return match wait_or_fail(client, id, Goal::Success, timeout).await? {
+            Ended::With(operation) => finished(global.output, &operation),
+            Ended::Left(exit) => Ok(exit),
+        };
     }
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &operation)?,
         Format::Table | Format::Wide | Format::Name => output::data(&id.to_string())?,
     }
     if global.output != Format::Name {
-        note(format!("follow it: provision-engine operations watch {id}"));
+        note(format!("follow it: {}", way_back(id)));
     }
     Ok(Exit::GOOD)
 }
@@ -142,7 +148,8 @@ fn finished(format: Format, operation: &Operation) -> Result<Exit> {
         note("succeeded");
     } else {
         let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        note(format!("{phase}{reason}\nmore about it: provision-engine explain {id}"));
+        let explain = hint::command(&format!("explain {id}"));
+        note(format!("{phase}{reason}\nmore about it: {explain}"));
     }
     Ok(Goal::Success.exit(*phase))
 }

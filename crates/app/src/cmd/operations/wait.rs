@@ -4,15 +4,19 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use anyhow::Result;
-use api::client::{CallError, Look, News, Pace, Waited};
-use api::types::{Operation, Phase, Verb};
+use api::client::{CallError, Look, News, Pace};
+use api::types::{Operation, OperationDetail, Phase, StepState, Verb};
 use clap::Args;
+use engine::{Clock, WallClock};
 use uuid::Uuid;
 
+use super::rows::timestamp;
 use crate::client::PlatformClient;
+use crate::cmd::wait::{Ended, Waiting};
 use crate::config::Period;
-use crate::exit::{Exit, TimedOut};
-use crate::output::note;
+use crate::exit::Exit;
+use crate::hint;
+use crate::output::{ProgressPrinter, note};
 
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 const SLOWEST_LOOK: Duration = Duration::from_secs(1);
@@ -22,7 +26,7 @@ const SLOWEST_RETRY: Duration = Duration::from_secs(2);
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     /// Wait until it is done; exit code 3 when it ends badly
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) wait: bool,
     /// How long to wait, and to look for a server that is away; exit code 4 when the time is over
     #[arg(long, value_name = "TIME", default_value = "5m")]
@@ -65,21 +69,31 @@ impl Goal {
     }
 }
 
-/// Looks again and again, first often and then less so.
-pub(super) async fn wait(
+/// One look at an operation.
+pub(super) async fn look(
     client: &PlatformClient,
     id: Uuid,
     goal: Goal,
-    pace: Pace,
-    notice: &Notice,
-) -> Result<Waited<Operation>, CallError> {
-    let look = async || {
-        let operation = client.show(id).await?.operation;
-        let is_over = goal.verdict(operation.phase, operation.asked.is_some()).is_some();
-        let phase = operation.phase.as_str();
-        Ok(if is_over { Look::over(operation) } else { Look::going(operation, phase) })
-    };
-    client.http.wait_until(pace, look, |news| notice.news(&news)).await
+) -> Result<Look<Operation>, CallError> {
+    let detail = client.show(id).await?;
+    let is_over = goal.verdict(detail.operation.phase, detail.operation.asked.is_some()).is_some();
+    if is_over {
+        return Ok(Look::over(detail.operation));
+    }
+    let (words, now) = (in_words(&detail), WallClock.now());
+    let next_attempt = detail.next_attempt.map(|at| timestamp(at).since(now));
+    Ok(Look { next_attempt, ..Look::going(detail.operation, words) })
+}
+
+/// `waiting at greet: the greeter answered 503`.
+fn in_words(detail: &OperationDetail) -> String {
+    let operation = &detail.operation;
+    let is_at = |state| matches!(state, StepState::Running | StepState::Waiting | StepState::Retrying);
+    let step = detail.steps.iter().find(|step| is_at(step.state));
+    let at = step.map(|step| format!(" at {}", step.name)).unwrap_or_default();
+    let cause = step.and_then(|step| step.cause.as_ref()).or(operation.reason.as_ref());
+    let cause = cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("{}{at}{cause}", operation.phase)
 }
 
 /// Waits for one operation and makes an error of a wait that was too short.
@@ -88,18 +102,17 @@ pub(super) async fn wait_or_fail(
     id: Uuid,
     goal: Goal,
     limit: Period,
-) -> Result<Operation> {
-    match wait(client, id, goal, looking(limit.get()), &Notice::default()).await? {
-        Waited::Over(operation) => Ok(operation),
-        Waited::Going(_, phase) => Err(TimedOut(format!(
-            "operation {id} is still {phase} after {limit} and goes on: \
-             provision-engine operations watch {id}"
-        ))
-        .into()),
-        Waited::Unknown(error) => {
-            Err(TimedOut(format!("nobody knows how operation {id} stands after {limit}: {error}")).into())
-        }
-    }
+) -> Result<Ended<Operation>> {
+    let limit = limit.get();
+    let waiting =
+        Waiting { what: format!("operation {id}"), way_back: way_back(id), pace: looking(limit), limit };
+    let mut progress = ProgressPrinter::to_stderr();
+    waiting.until(&client.http, &mut progress, async || look(client, id, goal).await).await
+}
+
+/// How to see later what becomes of an operation.
+pub(super) fn way_back(id: Uuid) -> String {
+    hint::command(&format!("operations watch {id}"))
 }
 
 /// How to look at what runs.

@@ -7,13 +7,13 @@ use api::types::{End, JournalEntry, Phase};
 use clap::Args;
 use uuid::Uuid;
 
-use super::journal::time_of_day;
-use super::wait::{Goal, Notice, patient};
+use super::wait::{Goal, Notice, patient, way_back};
 use crate::cli::Global;
 use crate::client::PlatformClient;
+use crate::cmd::wait::{Ended, or_come_back};
 use crate::config::Period;
 use crate::exit::{Exit, TimedOut};
-use crate::output::{self, Format, note, printable};
+use crate::output::{self, Format, local, note, printable};
 
 /// How long a watcher looks for a server that went away.
 const AWAY_LIMIT: Duration = Duration::from_secs(120);
@@ -37,8 +37,10 @@ pub(super) struct WatchArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &WatchArgs, client: &PlatformClient) -> Result<Exit> {
-    let phase = follow(global.output, client, args.id, args.timeout).await?;
-    Ok(Goal::Success.exit(phase))
+    match follow(global.output, client, args.id, args.timeout).await? {
+        Ended::With(phase) => Ok(Goal::Success.exit(phase)),
+        Ended::Left(exit) => Ok(exit),
+    }
 }
 
 /// Prints every event until the operation is finished, and says how it ended. A lost connection is opened
@@ -48,13 +50,17 @@ pub async fn follow(
     client: &PlatformClient,
     id: Uuid,
     limit: Option<Period>,
-) -> Result<Phase> {
-    let following = follow_for_ever(format, client, id);
-    let Some(limit) = limit else { return following.await };
-    tokio::time::timeout(limit.get(), following).await.unwrap_or_else(|_| {
-        let hint = format!("provision-engine operations watch {id}");
-        Err(TimedOut(format!("operation {id} is not finished after {limit}; it goes on: {hint}")).into())
+) -> Result<Ended<Phase>> {
+    let way_back = way_back(id);
+    or_come_back(&way_back, async {
+        let following = follow_for_ever(format, client, id);
+        let Some(limit) = limit else { return following.await };
+        tokio::time::timeout(limit.get(), following).await.unwrap_or_else(|_| {
+            let text = format!("operation {id} is not finished after {limit}; it goes on: {way_back}");
+            Err(TimedOut(text).into())
+        })
     })
+    .await
 }
 
 async fn follow_for_ever(format: Format, client: &PlatformClient, id: Uuid) -> Result<Phase> {
@@ -92,8 +98,10 @@ async fn follow_for_ever(format: Format, client: &PlatformClient, id: Uuid) -> R
 
 fn print(format: Format, entry: &JournalEntry) -> Result<()> {
     match format {
-        Format::Table => output::data(&format!("{}  {}", time_of_day(entry), printable(&entry.text))),
-        Format::Wide => output::data(&format!("{}  {:<9}  {}", entry.at, entry.kind, printable(&entry.text))),
+        Format::Table => output::data(&format!("{}  {}", local(entry.at.0), printable(&entry.text))),
+        Format::Wide => {
+            output::data(&format!("{}  {:<9}  {}", local(entry.at.0), entry.kind, printable(&entry.text)))
+        }
         Format::Json | Format::Yaml => output::print_item(format, entry),
         Format::Name => Ok(()),
     }

@@ -1,20 +1,14 @@
 //! `plan WORKFLOW --params FILE`: the request that would be sent, with its secrets masked.
 
-use std::fs;
-use std::io::{self, Read};
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use api::types::{DryRun, DryRunCalls, Submit};
-use serde_json::Value;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::cmd;
 use crate::exit::Exit;
+use crate::given;
 use crate::output::{self, Answer, Cell, Format, Table, note};
-
-/// A request of a platform is much smaller.
-const BYTES_MAX: u64 = 256 * 1024;
 
 pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
     let Some(dry_run) = global.app.dry_runs().find(|known| known.workflow == workflow) else {
@@ -29,7 +23,7 @@ pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result
     };
     let (config, warnings) = global.load(&[])?;
     cmd::warn(&warnings);
-    let asked = serde_saphyr::from_str::<Value>(&read(params)?).context("--params is no JSON or YAML")?;
+    let asked = given::value("--params", params)?;
     let request = (dry_run.run)(&config, asked).await?;
     let format = if matches!(global.output, Format::Yaml) { Format::Yaml } else { Format::Json };
     output::print_value(format, &request)?;
@@ -39,7 +33,7 @@ pub(super) async fn run(global: &Global, workflow: &str, params: &str) -> Result
 
 /// The server lists the calls of a declared workflow.
 async fn declared(global: &Global, workflow: &str, params: &str) -> Result<Exit> {
-    let params = serde_saphyr::from_str::<Value>(&read(params)?).context("--params is no JSON or YAML")?;
+    let params = given::value("--params", params)?;
     let asked = DryRun { params, tenant: Submit::default_tenant() };
     let calls = PlatformClient::find(global)?.dry_run(workflow, &asked).await?;
     output::print(global.output, &calls)?;
@@ -65,22 +59,4 @@ impl Answer for DryRunCalls {
     fn names(&self) -> Vec<String> {
         self.calls.iter().map(|call| call.step.clone()).collect()
     }
-}
-
-fn read(params: &str) -> Result<String> {
-    if params.trim_start().starts_with('{') {
-        return Ok(params.to_owned());
-    }
-    let mut text = String::new();
-    if params == "-" {
-        io::stdin().take(BYTES_MAX + 1).read_to_string(&mut text).context("cannot read stdin")?;
-    } else {
-        let path = params.strip_prefix('@').unwrap_or(params);
-        let file = fs::File::open(path).with_context(|| format!("cannot read {path}"))?;
-        file.take(BYTES_MAX + 1).read_to_string(&mut text).with_context(|| format!("cannot read {path}"))?;
-    }
-    if text.len() as u64 > BYTES_MAX {
-        bail!("--params is larger than {BYTES_MAX} bytes");
-    }
-    Ok(text)
 }

@@ -41,7 +41,7 @@ Examples:
   provision-engine inventory --csv > inventory.csv
   provision-engine inventory terminate i-0123456789abcdef0";
 
-/// List every instance that was launched, oldest first, with its state as the cloud has it now
+/// List every instance that was launched, newest first, with its state as the cloud has it now
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct InventoryArgs {
@@ -190,6 +190,8 @@ pub(crate) async fn run(global: &Global, args: &InventoryArgs) -> Result<Exit> {
         }
         after = next;
     }
+    // The API lists the oldest first.
+    items.reverse();
     if args.csv {
         output::data(&as_csv(&items))?;
     } else {

@@ -25,10 +25,11 @@ use app::cli::Global;
 use app::cmd::wait::{Ended, unless_stopped};
 use app::config::Period;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Format, note, printable};
 use app::prompt::{Asker, is_somebody_here};
 
-pub(crate) use file::{object as object_in, text as text_in, typed};
+pub(crate) use file::typed;
 pub(crate) use key::{key_in_file, named as key_named};
 pub(crate) use parameters::ParameterArgs;
 pub(crate) use wizard::home;
@@ -87,7 +88,7 @@ pub(crate) struct LaunchArgs {
 #[derive(Debug, Args)]
 struct WaitArgs {
     /// Wait until it is over; exit code 3 when it failed [default: on a terminal]
-    #[arg(long, overrides_with = "no_wait")]
+    #[arg(long, short, overrides_with = "no_wait")]
     wait: bool,
     /// Do not wait
     #[arg(long)]
@@ -105,7 +106,8 @@ impl WaitArgs {
 }
 
 pub(crate) fn providers() -> PossibleValuesParser {
-    PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::as_str))
+    // The others are names in the API that no client stands behind.
+    PossibleValuesParser::new([ProviderKind::Aws, ProviderKind::Noop].map(ProviderKind::as_str))
 }
 
 pub(crate) async fn run(global: &Global, args: &LaunchArgs) -> Result<Exit> {
@@ -173,9 +175,8 @@ fn accepted(global: &Global, launch: &Launch, is_deferred: bool) -> Result<()> {
         Format::Table | Format::Wide => output::data(&id.to_string())?,
     }
     if is_deferred {
-        note(format!(
-            "say where and how: provision-engine launches parameters {id} --source ID --type TYPE --key KEY"
-        ));
+        let give = format!("launches parameters {id} --source ID --type TYPE --key KEY");
+        note(format!("say where and how: {}", hint::command(&give)));
     }
     note(format!("launch {id} is accepted; follow it: {}", way_back(&id.to_string())));
     Ok(())
@@ -188,6 +189,9 @@ async fn close_window(client: &LaunchClient, name: &str) {
             note(format!("launch {name} is being cancelled, as its profile says"));
         }
         Ok(_) => note(format!("it goes on; come back with: {}", way_back(name))),
-        Err(error) => note(format!("{error}; look at it with: provision-engine launches show {name}")),
+        Err(error) => {
+            let show = hint::command(&format!("launches show {name}"));
+            note(format!("{error}; look at it with: {show}"));
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::launch::{key_in_file, key_named};
 use crate::client::{LaunchClient, OrgArgs};
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Answer, Cell, Table, note, printable};
 use app::prompt::is_meant;
 
@@ -17,12 +18,12 @@ const PAGE_MAX: usize = 200;
 
 const EXAMPLES: &str = "\
 Examples:
-  provision-engine pubkeys add ~/.ssh/id_ed25519.pub
+  provision-engine pubkeys create ~/.ssh/id_ed25519.pub
   provision-engine pubkeys list
   provision-engine pubkeys show mine
   provision-engine pubkeys delete mine --yes";
 
-/// Keep, list and delete the public keys that let people into instances
+/// Create, list and delete the public keys that let people into instances
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PubkeysArgs {
@@ -34,22 +35,25 @@ pub(crate) struct PubkeysArgs {
 
 #[derive(Debug, Subcommand)]
 enum PubkeysCommand {
-    /// List public keys, oldest first
+    /// List public keys, newest first
     #[command(after_help = "Examples:\n  provision-engine pubkeys list -o wide")]
     List,
-    /// Keep a public key
-    #[command(after_help = "Examples:\n  provision-engine pubkeys add ~/.ssh/id_ed25519.pub --name mine")]
-    Add(AddArgs),
+    /// Store a public key
+    #[command(
+        alias = "add",
+        after_help = "Examples:\n  provision-engine pubkeys create ~/.ssh/id_ed25519.pub --name mine"
+    )]
+    Create(CreateArgs),
     /// Show a public key
     #[command(after_help = "Examples:\n  provision-engine pubkeys show mine")]
     Show(NameArgs),
-    /// Forget a public key, and delete it where launches have put it
+    /// Delete a public key, also where launches have put it
     #[command(after_help = "Examples:\n  provision-engine pubkeys delete mine --yes")]
     Delete(DeleteArgs),
 }
 
 #[derive(Debug, Args)]
-struct AddArgs {
+struct CreateArgs {
     /// A file with one public key of OpenSSH, - for stdin
     file: String,
     /// What to call it [default: its comment, else the name of the file]
@@ -130,7 +134,7 @@ pub(crate) async fn run(global: &Global, args: &PubkeysArgs) -> Result<Exit> {
     let client = LaunchClient::find(global, &args.org)?;
     match &args.command {
         PubkeysCommand::List => list(global, &client).await?,
-        PubkeysCommand::Add(args) => add(global, args, &client).await?,
+        PubkeysCommand::Create(args) => create(global, args, &client).await?,
         PubkeysCommand::Show(args) => output::print(global.output, &One(find(&client, &args.key).await?))?,
         PubkeysCommand::Delete(args) => return delete(args, &client).await,
     }
@@ -145,10 +149,12 @@ async fn list(global: &Global, client: &LaunchClient) -> Result<()> {
         has_more = page.has_more(items.len());
         items.extend(page.data);
     }
+    // The API lists the oldest first.
+    items.reverse();
     output::print(global.output, &Pubkeys { items })
 }
 
-async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<()> {
+async fn create(global: &Global, args: &CreateArgs, client: &LaunchClient) -> Result<()> {
     let key = client.add_pubkey(&key_in_file("FILE", &args.file, args.name.as_deref())?).await?;
     note(format!("public key {} is kept as number {}", printable(&key.name), key.id));
     output::print(global.output, &One(key))
@@ -173,6 +179,6 @@ async fn find(client: &LaunchClient, given: &str) -> Result<Pubkey> {
         return Ok(client.pubkey(id).await?);
     }
     key_named(client, given).await?.with_context(|| {
-        format!("no public key is called {given}; `provision-engine pubkeys list` shows them")
+        format!("no public key is called {given}; `{}` shows them", hint::command("pubkeys list"))
     })
 }

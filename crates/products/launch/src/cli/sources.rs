@@ -45,7 +45,7 @@ enum SourcesCommand {
     /// Make an account known; what opens it is sealed and shown to nobody
     #[command(after_help = ADD_EXAMPLES)]
     Add(AddArgs),
-    /// Check whether an account lets us do all that a launch needs; exit code 2 when something is missing
+    /// Check whether an account lets us do all that a launch needs; exit code 7 when something is missing
     #[command(after_help = "Examples:\n  provision-engine sources status 7 --region eu-west-1")]
     Status(StatusArgs),
     /// Forget an account; launches that need it still will fail
@@ -196,7 +196,7 @@ impl AddArgs {
 }
 
 fn read_secret(path: &std::path::Path) -> Result<SecretString> {
-    let text = SecretString::from(super::launch::text_in("--secret-file", &path.to_string_lossy())?);
+    let text = SecretString::from(app::given::text("--secret-file", &path.to_string_lossy())?);
     Ok(SecretString::from(text.expose_secret().trim()))
 }
 
@@ -207,7 +207,8 @@ async fn add(global: &Global, args: &AddArgs, client: &LaunchClient) -> Result<E
         Format::Json | Format::Yaml => output::print_value(global.output, &source)?,
         _ => output::data(&printable(&source.id))?,
     }
-    note(format!("check it: provision-engine sources status {}", printable(&source.id)));
+    let check = app::hint::command(&format!("sources status {}", printable(&source.id)));
+    note(format!("check it: {check}"));
     Ok(Exit::GOOD)
 }
 

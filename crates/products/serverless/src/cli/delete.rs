@@ -48,10 +48,8 @@ pub(super) async fn run(global: &Global, args: &DeleteArgs, client: &ServerlessC
     };
     if !args.waiting.wait {
         print(global, id, &begun)?;
-        note(format!(
-            "runtime {id} is being deleted; follow it: provision-engine operations show {}",
-            begun.id
-        ));
+        let follow = app::hint::command(&format!("operations watch {}", begun.id));
+        note(format!("runtime {id} is being deleted; follow it: {follow}"));
         return Ok(Exit::GOOD);
     }
     let over = match args.waiting.patience.start().operation(client, &begun).await? {

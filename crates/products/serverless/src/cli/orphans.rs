@@ -32,7 +32,7 @@ It reads the configuration of the server, and asks OpenNebula in the name of --u
 who is in the file of --one-auth, else in the file `serverless.orphans.one_auth`. Only who sees
 the runtimes of all users, such as oneadmin, finds all orphans. What is younger than `serverless.orphans.older_than` is
 left alone, and so is what an operation still works on: the server knows, or its database
-when it does not run. Exit code 2 means that something is lost.";
+when it does not run. Exit code 7 means that something is lost.";
 
 /// Find documents and services of ours that were left behind, and end them
 #[derive(Debug, Args)]
@@ -229,7 +229,8 @@ fn judge(is_cleaned: bool, items: &[Found]) -> Exit {
     }
     if !is_cleaned {
         let count = items.len();
-        note(format!("{count} are lost; end them with: provision-engine serverless orphans --clean"));
+        let clean = app::hint::command("serverless orphans --clean");
+        note(format!("{count} are lost; end them with: {clean}"));
         return Exit::FOUND;
     }
     if items.iter().any(|found| matches!(found.outcome, Some(Outcome::Failed(_)))) {

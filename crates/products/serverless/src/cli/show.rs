@@ -111,7 +111,8 @@ pub(super) async fn run(global: &Global, args: &ShowArgs, client: &ServerlessCli
 pub(super) fn settled(runtime: &Runtime) -> Exit {
     if runtime.state() == State::Error {
         runtime.errors().for_each(|error| note(printable(&error)));
-        note(format!("remove what is left: provision-engine serverless delete {}", runtime.id));
+        let delete = app::hint::command(&format!("serverless delete {}", runtime.id));
+        note(format!("remove what is left: {delete}"));
         return Exit::OPERATION_FAILED;
     }
     Exit::GOOD

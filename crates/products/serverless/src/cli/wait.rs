@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use crate::api::wire::{Action, Operation, OperationState};
 use anyhow::Result;
-use api::client::{Look, Pace, Waited};
+use api::client::{Look, Pace};
 use clap::Args;
 
 use crate::client::{Runtime, ServerlessClient};
 use app::client::Answered;
-use app::cmd::wait::{Ended, or_come_back};
+use app::cmd::wait::{Ended, Waiting};
 use app::config::Period;
-use app::exit::TimedOut;
-use app::output::{ProgressPrinter, lasted, printable};
+use app::hint;
+use app::output::ProgressPrinter;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -21,7 +21,7 @@ const LIMIT: Period = Period::minutes(5);
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     /// Wait until it is done; exit code 3 when it ends in trouble
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) wait: bool,
     #[command(flatten)]
     pub(super) patience: PatienceArgs,
@@ -65,8 +65,8 @@ impl Patience {
             let words = operation.reason.clone().unwrap_or_else(|| under_way(operation.action).to_owned());
             Ok(Look::going(operation, words))
         };
-        let way_back = format!("provision-engine operations show {id}");
-        or_come_back(&way_back, self.until(client, &way_back, look)).await
+        let way_back = hint::command(&format!("operations watch {id}"));
+        self.until(client, format!("operation {id}"), way_back, look).await
     }
 
     /// Until the runtime runs, or is in trouble.
@@ -77,38 +77,32 @@ impl Patience {
             if state.is_settled() {
                 return Ok(Look::over(runtime));
             }
-            Ok(Look::going(runtime, format!("runtime {id} is {}", state.as_str())))
+            Ok(Look::going(runtime, state.as_str()))
         };
-        let way_back = way_back(id);
-        or_come_back(&way_back, self.until(client, &way_back, look)).await
+        self.until(client, format!("runtime {id}"), way_back(id), look).await
     }
 
     async fn until<T>(
         &mut self,
         client: &ServerlessClient,
-        way_back: &str,
+        what: String,
+        way_back: String,
         look: impl AsyncFnMut() -> Answered<Look<T>>,
-    ) -> Result<T> {
-        match client.http.wait_until(self.pace, look, |news| self.progress.news(&news)).await? {
-            Waited::Over(over) => Ok(over),
-            Waited::Going(_, words) => {
-                let limit = lasted(self.limit);
-                Err(TimedOut(format!("after {limit}: {}; it goes on: {way_back}", printable(&words))).into())
-            }
-            Waited::Unknown(error) => Err(error.into()),
-        }
+    ) -> Result<Ended<T>> {
+        let waiting = Waiting { what, way_back, pace: self.pace, limit: self.limit };
+        waiting.until(&client.http, &mut self.progress, look).await
     }
 }
 
 fn under_way(action: Action) -> &'static str {
     match action {
-        Action::Create => "the runtime is being created",
-        Action::Update => "the runtime is being updated",
-        Action::Delete => "the runtime is being deleted",
+        Action::Create => "being created",
+        Action::Update => "being updated",
+        Action::Delete => "being deleted",
     }
 }
 
 /// How to see later what becomes of a runtime.
 pub(super) fn way_back(id: i32) -> String {
-    format!("provision-engine serverless show {id} --wait")
+    hint::command(&format!("serverless show {id} --wait"))
 }

@@ -21,7 +21,7 @@ fn parameters_that_come_later_make_a_launch_of_a_build() {
     assert!(ran.err.contains(&format!("launches parameters {id}")), "{ran:?}");
     assert!(stage.expect(1, &["launches", "parameters", id]).err.contains("--source"));
     let wrong =
-        stage.expect(1, &[&["launches", "parameters", id], &HOW[..], &["--type", "t9.none"]].concat());
+        stage.expect(2, &[&["launches", "parameters", id], &HOW[..], &["--type", "t9.none"]].concat());
     assert!(wrong.err.contains("cannot be used multiple times"), "{wrong:?}");
     let flawed =
         ["launches", "parameters", id, "--source", "sandbox", "--type", "t9.none", "--key", "mine.pub"];

@@ -1,31 +1,8 @@
 //! What somebody at a terminal is asked, and sees.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
-
 use serde_json::json;
 
 use super::{AMI, KEY, Stage};
-
-/// Runs the program on a terminal of its own, and types these lines.
-fn typed(stage: &Stage, arguments: &[&str], lines: &[&str]) -> (Option<i32>, String) {
-    let program = stage.place.command(arguments);
-    let words = std::iter::once(program.get_program()).chain(program.get_args());
-    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
-    let mut script = Command::new("script");
-    script.args(["--quiet", "--flush", "--return", "--command", &line.join(" "), "/dev/null"]);
-    script.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    script.current_dir(program.get_current_dir().unwrap());
-    let mut child = script
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap_or_else(|error| panic!("this test needs script in the PATH: {error}"));
-    child.stdin.take().unwrap().write_all((lines.join("\n") + "\n").as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    (output.status.code(), String::from_utf8_lossy(&output.stdout).replace('\r', ""))
-}
 
 #[test]
 fn what_is_missing_is_asked_for_with_what_there_is() {
@@ -34,7 +11,7 @@ fn what_is_missing_is_asked_for_with_what_there_is() {
     stage.place.write(".ssh/id_ed25519.pub", KEY);
     // The image, account, region, a search that finds one type, the own key, how many, and yes.
     let lines = [AMI, "1", "", "t3.smal", "1", "", "2", "y"];
-    let (code, seen) = typed(&stage, &["launch"], &lines);
+    let (code, seen) = stage.place.typed(&["launch"], &lines);
     for part in [
         "   1  sandbox  sandbox",
         "Region [us-east-1]: ",
@@ -56,19 +33,19 @@ fn what_is_missing_is_asked_for_with_what_there_is() {
 #[test]
 fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
     let stage = Stage::open();
-    stage.expect(0, &["pubkeys", "add", "mine.pub", "--name", "kept"]);
+    stage.expect(0, &["pubkeys", "create", "mine.pub", "--name", "kept"]);
     let given =
         ["launch", "--source", "sandbox", "--type", "t3.small", "--region", "us-east-1", "--count", "1"];
     // To build, which distribution, architecture and packages, the key that is kept, and no.
     let answers = ["1", "", "1", "vim", "1"];
-    let (code, seen) = typed(&stage, &given, &[&answers[..], &["n"]].concat());
+    let (code, seen) = stage.place.typed(&given, &[&answers[..], &["n"]].concat());
     assert!(code == Some(1) && seen.contains("nothing was launched"), "{seen}");
     assert!(seen.contains("image     rhel-9 for x86_64, built first"), "{seen}");
     assert_eq!(stage.standing("image_builder/compose"), 0);
     // Long enough to be seen also while the machine is busy.
     let pace = json!({"pending_ms": 50, "building_ms": 3000, "uploading_ms": 50, "registering_ms": 50});
     stage.turn("image-builder/pace", &pace);
-    let (code, seen) = typed(&stage, &[&given[..], &["--yes"]].concat(), &answers);
+    let (code, seen) = stage.place.typed(&[&given[..], &["--yes"]].concat(), &answers);
     assert!(code == Some(0) && seen.contains("Building the image ["), "{seen}");
     assert!(seen.contains("\x1b[K") && seen.contains("ssh ec2-user@"), "{seen}");
     stage.close();
@@ -77,11 +54,11 @@ fn a_build_is_asked_for_and_its_progress_shown_and_no_means_nothing() {
 #[test]
 fn something_that_cannot_be_undone_is_asked_about() {
     let stage = Stage::open();
-    stage.expect(0, &["pubkeys", "add", "mine.pub", "--name", "kept"]);
+    stage.expect(0, &["pubkeys", "create", "mine.pub", "--name", "kept"]);
     let delete = ["pubkeys", "delete", "kept"];
-    let (code, seen) = typed(&stage, &delete, &[""]);
+    let (code, seen) = stage.place.typed(&delete, &[""]);
     assert!(code == Some(1) && seen.contains("Delete public key kept? [y/N]"), "{seen}");
-    assert_eq!(typed(&stage, &delete, &["y"]).0, Some(0));
+    assert_eq!(stage.place.typed(&delete, &["y"]).0, Some(0));
     assert_eq!(stage.expect(0, &["pubkeys", "list", "-o", "name"]).out, "");
     stage.close();
 }

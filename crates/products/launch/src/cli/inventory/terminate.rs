@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use crate::api::inventory::wire::Termination;
 use anyhow::Result;
-use api::client::{Look, Pace, Waited};
+use api::client::{Look, Pace};
 use clap::Args;
 use serde::Serialize;
 
 use crate::client::LaunchClient;
 use app::cli::Global;
-use app::cmd::wait::{Ended, unless_stopped};
+use app::cmd::wait::{Ended, Waiting};
 use app::config::Period;
-use app::exit::{Exit, TimedOut};
-use app::output::{self, Answer, Cell, Mood, Table, note};
+use app::exit::Exit;
+use app::output::{self, Answer, Cell, Mood, ProgressPrinter, Table, note};
 use app::prompt::is_meant;
 
 /// A cloud takes a minute or two.
@@ -106,7 +106,7 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, client: &LaunchCl
         return Err(error.into());
     }
     if is_asked {
-        note("it is asked; see when it is done: provision-engine inventory");
+        note(format!("see when it is done: {}", app::hint::command("inventory")));
     }
     Ok(left.unwrap_or(if has_failed { Exit::OPERATION_FAILED } else { Exit::GOOD }))
 }
@@ -114,26 +114,22 @@ pub(super) async fn run(global: &Global, args: &TerminateArgs, client: &LaunchCl
 impl TerminateArgs {
     /// Looks until none is under way any longer, or a signal comes.
     async fn see_through(&self, client: &LaunchClient, items: &mut [Termination]) -> Result<Option<Exit>> {
-        let limit = self.timeout;
+        let limit = self.timeout.get();
         let look = async || {
             for item in items.iter_mut().filter(|item| item.state == UNDER_WAY) {
                 let seen = client.instance(&item.instance_id).await?;
                 *item = seen.termination.unwrap_or_else(|| item.clone());
             }
             let is_over = items.iter().all(|item| item.state != UNDER_WAY);
-            Ok(if is_over { Look::over(()) } else { Look::going((), "") })
+            Ok(if is_over { Look::over(()) } else { Look::going((), "under way") })
         };
-        let waiting = async {
-            match client
-                .http
-                .wait_until(Pace::new(LOOK_EVERY, LOOK_EVERY, Some(limit.get())), look, |_| {})
-                .await?
-            {
-                Waited::Over(()) => Ok(()),
-                _ => Err(TimedOut(format!("not all are gone after {limit}; it goes on")).into()),
-            }
+        let waiting = Waiting {
+            what: "the termination".to_owned(),
+            way_back: app::hint::command("inventory"),
+            pace: Pace::new(LOOK_EVERY, LOOK_EVERY, Some(limit)),
+            limit,
         };
-        Ok(match unless_stopped(waiting).await? {
+        Ok(match waiting.until(&client.http, &mut ProgressPrinter::to_stderr(), look).await? {
             Ended::With(()) => None,
             Ended::Left(exit) => Some(exit),
         })

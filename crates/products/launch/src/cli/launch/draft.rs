@@ -70,7 +70,7 @@ impl Missing {
 impl Draft {
     /// What is in the file, with the flags laid over it.
     pub(super) async fn read(args: &LaunchArgs, client: &LaunchClient) -> Result<Draft> {
-        let in_file = args.file.as_deref().map(|path| file::object("--file", path)).transpose()?;
+        let in_file = args.file.as_deref().map(|path| app::given::object("--file", path)).transpose()?;
         let mut members = in_file.unwrap_or_default();
         members.retain(|_, value| !value.is_null());
         members.extend(args.provider.clone().map(|provider| ("provider".to_owned(), provider.into())));

@@ -8,7 +8,6 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::file;
 use crate::client::LaunchClient;
 
 /// The only provider for which a request is written here.
@@ -95,7 +94,7 @@ impl ImageArgs {
             return Ok(Some(ImageDraft::composed(id)));
         }
         if let Some(path) = &self.build {
-            let build = Some(file::object("--build", path)?.into());
+            let build = Some(app::given::object("--build", path)?.into());
             return Ok(Some(ImageDraft::Ready(NewImage { build, ..NewImage::default() })));
         }
         Ok(self.distribution.as_ref().map(|distribution| {

@@ -7,7 +7,6 @@ use crate::api::wire::{NewPubkey, Pubkey};
 use crate::model::cloud::ProviderKind;
 use anyhow::{Result, bail};
 
-use super::file;
 use crate::client::LaunchClient;
 
 /// The most that is asked for in one call.
@@ -39,8 +38,9 @@ impl Key {
         match named(client, given).await? {
             Some(key) => Ok(Key::Kept { id: key.id }),
             None => bail!(
-                "--key: there is no file {given}, and no public key has this name; \
-                 `provision-engine pubkeys list` shows them"
+                "--key: there is no file {given}, and no public key has this name; `{}` shows them, and \
+                 `ssh-keygen -t ed25519` makes one",
+                app::hint::command("pubkeys list")
             ),
         }
     }
@@ -54,7 +54,7 @@ impl Key {
 }
 
 pub(crate) fn key_in_file(flag: &str, path: &str, name: Option<&str>) -> Result<NewPubkey> {
-    let text = file::text(flag, path)?;
+    let text = app::given::text(flag, path)?;
     let body = text.trim().to_owned();
     if body.contains("PRIVATE KEY") {
         bail!("{flag}: {path} is a private key, which belongs to nobody else; name the file with .pub");

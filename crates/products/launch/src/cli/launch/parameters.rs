@@ -4,7 +4,6 @@ use crate::api::types::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::file;
 use super::key::Key;
 use crate::client::LaunchClient;
 
@@ -101,7 +100,7 @@ impl ParameterArgs {
             parameters.security_groups.clone_from(&self.security_groups);
         }
         if let Some(path) = &self.user_data {
-            parameters.user_data = Some(file::text("--user-data", path)?);
+            parameters.user_data = Some(app::given::text("--user-data", path)?);
         }
         if let Some(key) = &self.key {
             Key::find(client, key, self.key_name.as_deref()).await?.lay_over(parameters);

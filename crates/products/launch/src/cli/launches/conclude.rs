@@ -6,6 +6,7 @@ use super::show::instances;
 use crate::client::Launch;
 use app::cli::Global;
 use app::exit::Exit;
+use app::hint;
 use app::output::{self, Format, note, printable};
 
 /// Prints the end of a launch. Only a launch that has what was asked for is a good one.
@@ -44,10 +45,12 @@ fn lines(launch: &Launch) -> Vec<String> {
     }
     match launch.state.as_str() {
         "failed_dirty" => {
-            lines.push(format!("try again to clean up: provision-engine launches cleanup {id} --wait"));
+            let again = hint::command(&format!("launches cleanup {id} --wait"));
+            lines.push(format!("try again to clean up: {again}"));
         }
         "failed" if launch.error.as_ref().is_some_and(|error| error.retryable) => {
-            lines.push(format!("it may succeed later: provision-engine launches retry {id} --wait"));
+            let again = hint::command(&format!("launches retry {id} --wait"));
+            lines.push(format!("it may succeed later: {again}"));
         }
         _ => {}
     }

@@ -16,6 +16,7 @@ use app::cli::Global;
 use app::cmd::wait::{Ended, or_come_back};
 use app::config::Period;
 use app::exit::{Exit, TimedOut};
+use app::hint;
 use app::output::{self, Format, note};
 
 /// How long the server may keep us when there is nothing new.
@@ -29,7 +30,7 @@ const LIMIT: Period = Period::minutes(30);
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     /// Wait until it is done; exit code 3 when it ends badly
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) wait: bool,
     /// How long to wait at most; exit code 4 when the time is over
     #[arg(long, value_name = "TIME", default_value_t = LIMIT)]
@@ -51,7 +52,7 @@ impl WaitArgs {
         }
         if !self.wait {
             print_for_scripts(global, asked)?;
-            note(format!("it is asked; follow it: {}", way_back(name)));
+            note(format!("follow it: {}", way_back(name)));
             return Ok(Ended::Left(Exit::GOOD));
         }
         let follow = Follow { name, before, limit: Some(self.timeout) };
@@ -122,7 +123,7 @@ impl Follow<'_> {
 
 /// How to see later what becomes of a launch.
 pub(crate) fn way_back(name: &str) -> String {
-    format!("provision-engine launches watch {name}")
+    hint::command(&format!("launches watch {name}"))
 }
 
 #[cfg(test)]

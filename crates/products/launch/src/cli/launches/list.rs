@@ -83,7 +83,7 @@ impl Answer for Launches {
             let wanted = launch.parameter("amount").unwrap_or_else(|| "-".to_owned());
             let created = launch.created_at;
             let mut cells = vec![
-                Cell::new(launch.id.to_string()),
+                Cell::id(launch.id),
                 state_cell(launch),
                 Cell::new(&launch.provider),
                 if is_wide { name } else { name.cut(24) },

@@ -4,7 +4,7 @@ use crate::api::types::NewParameters;
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::super::launch::{ParameterArgs, object_in, typed};
+use super::super::launch::{ParameterArgs, typed};
 use super::conclude::conclude;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
@@ -39,7 +39,8 @@ pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient)
     if args.parameters.is_empty() && args.file.is_none() {
         bail!("which parameters? Give --source, --type and --key, or --file");
     }
-    let in_file = args.file.as_deref().map(|path| typed("--file", object_in("--file", path)?)).transpose()?;
+    let in_file =
+        args.file.as_deref().map(|path| typed("--file", app::given::object("--file", path)?)).transpose()?;
     let mut parameters: NewParameters = in_file.unwrap_or_default();
     args.parameters.lay_over(client, &mut parameters).await?;
     let taken = client.give(&args.launch, &parameters).await?;

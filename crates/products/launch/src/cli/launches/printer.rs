@@ -8,6 +8,7 @@ use api::client::News;
 
 use crate::api::types::Step;
 use crate::client::Launch;
+use app::hint;
 use app::output::{self, Format, ProgressPrinter, lasted, printable};
 
 const BAR_CHARS: u64 = 20;
@@ -46,9 +47,8 @@ impl LaunchPrinter {
         if launch.state == "waiting_parameters" && !self.has_asked {
             self.has_asked = true;
             let id = launch.id;
-            self.progress.permanent(&format!(
-                "it waits for you: provision-engine launches parameters {id} --source ID --type TYPE --key KEY"
-            ));
+            let give = format!("launches parameters {id} --source ID --type TYPE --key KEY");
+            self.progress.permanent(&format!("it waits for its parameters: {}", hint::command(&give)));
         }
         if let Some(step) = launch.current() {
             self.progress.line(&line(step, launch.waits_for.as_deref()));

@@ -80,11 +80,8 @@ pub(super) async fn run(global: &Global, args: &BindArgs, broker: &Broker) -> Re
     let wants_credentials = global.output != Format::Name || args.kubeconfig.is_some();
     if !args.waiting.wait && !wants_credentials {
         output::data(&printable(binding_id(&subject)))?;
-        note(format!(
-            "the credentials come later; get them with: provision-engine instances bind {} {} --wait",
-            args.id,
-            binding_id(&subject)
-        ));
+        let bind = format!("instances bind {} {} --wait", args.id, binding_id(&subject));
+        note(format!("the credentials come later; get them with: {}", app::hint::command(&bind)));
         return Ok(Exit::GOOD);
     }
     let operation = reply.body.operation.as_deref();
@@ -117,7 +114,8 @@ async fn waited(
         Ended::With(last) => {
             note(in_words(&last));
             let id = binding_id(subject);
-            note(format!("remove what is left: provision-engine instances unbind {} {id}", args.id));
+            let unbind = app::hint::command(&format!("instances unbind {} {id}", args.id));
+            note(format!("remove what is left: {unbind}"));
             Ok(Some(Exit::OPERATION_FAILED))
         }
     }

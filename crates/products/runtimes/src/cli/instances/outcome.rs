@@ -114,7 +114,8 @@ impl Asked<'_> {
         aftermath(last.instance_usable, last.update_repeatable).for_each(note);
         if self.verb == Verb::Create {
             let (id, plan) = (&self.subject.instance, printable(self.plan));
-            note(format!("remove what is left: provision-engine instances delete {id} --plan {plan}"));
+            let delete = app::hint::command(&format!("instances delete {id} --plan {plan}"));
+            note(format!("remove what is left: {delete}"));
         }
         Exit::OPERATION_FAILED
     }

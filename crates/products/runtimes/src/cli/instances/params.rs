@@ -1,17 +1,12 @@
 //! Parameters and contexts from the command line, held against what the plan takes.
 
-use std::fs::File;
-use std::io::Read;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::{Map, Value};
 
 use crate::client::{Action, Parameters, Plan, guessed};
+use app::given::{object, pair};
 use app::output::{note, printable};
-
-/// Larger than any broker takes.
-const BYTES_MAX: u64 = 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(super) struct ParamArgs {
@@ -19,7 +14,7 @@ pub(super) struct ParamArgs {
     #[arg(long = "param", value_name = "KEY=VALUE")]
     single: Vec<String>,
     /// All parameters: a file with a JSON object, - for stdin, or the object itself
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE|-|JSON")]
     params: Option<String>,
 }
 
@@ -31,7 +26,8 @@ impl ParamArgs {
     /// The whole, with single ones laid over it.
     pub(super) fn read(&self, plan: Option<&Plan>, action: Action) -> Result<Map<String, Value>> {
         let known = plan.and_then(|plan| Parameters::of(plan, action));
-        let mut params = self.params.as_deref().map(object).transpose()?.unwrap_or_default();
+        let mut params =
+            self.params.as_deref().map(|given| object("--params", given)).transpose()?.unwrap_or_default();
         for given in &self.single {
             let (name, text) = pair("--param", given)?;
             let value = match known.as_ref().and_then(|known| known.get(name)) {
@@ -81,42 +77,6 @@ impl ContextArgs {
     }
 }
 
-fn pair<'a>(flag: &str, given: &'a str) -> Result<(&'a str, &'a str)> {
-    match given.split_once('=') {
-        Some((name, text)) if !name.is_empty() => Ok((name, text)),
-        // The text may be a secret whose name was forgotten.
-        _ => bail!("{flag}: expected KEY=VALUE"),
-    }
-}
-
-fn object(source: &str) -> Result<Map<String, Value>> {
-    let path = source.strip_prefix('@').unwrap_or(source);
-    let (name, text) = if source.trim_start().starts_with('{') {
-        ("the argument", source.to_owned())
-    } else if source == "-" {
-        ("stdin", limited(std::io::stdin()).context("--params: cannot read stdin")?)
-    } else {
-        let read = File::open(path).map_err(Into::into).and_then(limited);
-        (path, read.with_context(|| format!("--params: cannot read {path}"))?)
-    };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => bail!("--params: expected a JSON object in {name}"),
-        Err(error) => {
-            bail!("--params: {name} is not JSON (line {}, column {})", error.line(), error.column())
-        }
-    }
-}
-
-fn limited(source: impl Read) -> Result<String> {
-    let mut text = String::new();
-    source.take(BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > BYTES_MAX {
-        bail!("more than {BYTES_MAX} bytes");
-    }
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -160,22 +120,11 @@ mod tests {
             (Some(r#"{"nods": 1}"#), "nodes=1", "`nods`"),
             (Some("{s3cret"), "nodes=1", "the argument is not JSON (line 1, column 2)"),
             (Some("no/such/file"), "nodes=1", "cannot read no/such/file"),
-            (Some(path), "nodes=1", "is not JSON"),
+            (Some(path), "nodes=1", "expected an object"),
         ] {
             let error = args(params, &[single]).read(Some(&plan(true)), Action::Create).unwrap_err();
             let error = format!("{error:#}");
             assert!(error.contains(expected) && !error.contains("s3cret"), "{expected}: {error}");
-        }
-        std::fs::write(file.path(), "[1]").unwrap();
-        let error = args(Some(path), &[]).read(None, Action::Create).unwrap_err().to_string();
-        assert!(error.contains("expected a JSON object"), "{error}");
-        std::fs::write(file.path(), " ".repeat(2 * 1024 * 1024)).unwrap();
-        let error = format!("{:#}", args(Some(path), &[]).read(None, Action::Create).unwrap_err());
-        assert!(error.contains("more than"), "{error}");
-        std::fs::write(file.path(), "{\"a\": 1}").unwrap();
-        let at = format!("@{path}");
-        for source in [path, at.as_str()] {
-            assert_eq!(args(Some(source), &[]).read(None, Action::Create).unwrap()["a"], 1);
         }
     }
 

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use api::client::{Look, Pace, Waited};
+use api::client::{Look, Pace};
 use clap::Args;
 
 use crate::client::{Broker, Ids, LastOperation, Reply, State, Subject};
-use app::cmd::wait::{Ended, or_come_back};
+use app::cmd::wait::{Ended, Waiting};
 use app::config::Period;
-use app::exit::TimedOut;
-use app::output::{ProgressPrinter, lasted, printable};
+use app::hint;
+use app::output::{ProgressPrinter, printable};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ const REMOVED: LastOperation = LastOperation {
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     /// Wait until it is done; exit code 3 when it fails
-    #[arg(long)]
+    #[arg(long, short)]
     pub(super) wait: bool,
     /// How long to wait; exit code 4 when the time is over [default: what the plan says, else 1h]
     #[arg(long, value_name = "TIME")]
@@ -58,11 +58,6 @@ pub(super) struct Watch<'a> {
 
 impl Watch<'_> {
     pub(super) async fn wait(&self, broker: &Broker) -> Result<Ended<LastOperation>> {
-        let way_back = way_back(self.subject);
-        or_come_back(&way_back, self.until_settled(broker, &way_back)).await
-    }
-
-    async fn until_settled(&self, broker: &Broker, way_back: &str) -> Result<LastOperation> {
         let look = async || {
             let look = broker.last_operation(self.subject, self.ids, self.operation).await;
             let Reply { body, retry_after, .. } = match look {
@@ -76,16 +71,15 @@ impl Watch<'_> {
             let (words, pause) = (in_words(&body), retry_after.map(within_reason));
             Ok(Look { pause, ..Look::going(body, words) })
         };
-        let mut progress = ProgressPrinter::to_stderr();
-        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(self.limit));
-        match broker.http.wait_until(pace, look, |news| progress.news(&news)).await? {
-            Waited::Over(last) => Ok(last),
-            Waited::Going(..) => {
-                let limit = lasted(self.limit);
-                Err(TimedOut(format!("it is still in progress after {limit} and goes on: {way_back}")).into())
-            }
-            Waited::Unknown(error) => Err(TimedOut(format!("nobody knows how it stands: {error}")).into()),
-        }
+        let Subject { instance, binding } = self.subject;
+        let what = match binding {
+            Some(binding) => format!("binding {binding}"),
+            None => format!("instance {instance}"),
+        };
+        let (limit, way_back) = (self.limit, way_back(self.subject));
+        let pace = Pace::new(FIRST_PAUSE, LONGEST_PAUSE, Some(limit));
+        let waiting = Waiting { what, way_back, pace, limit };
+        waiting.until(&broker.http, &mut ProgressPrinter::to_stderr(), look).await
     }
 }
 
@@ -93,8 +87,8 @@ impl Watch<'_> {
 pub(super) fn way_back(subject: &Subject) -> String {
     let Subject { instance, binding } = subject;
     match binding {
-        Some(binding) => format!("provision-engine instances show {instance} --binding {binding} --wait"),
-        None => format!("provision-engine instances show {instance} --wait"),
+        Some(binding) => hint::command(&format!("instances show {instance} --binding {binding} --wait")),
+        None => hint::command(&format!("instances show {instance} --wait")),
     }
 }
 
