@@ -91,6 +91,7 @@ fn server_flags(matches: &ArgMatches) -> Vec<(&'static str, String)> {
         ("engine_conf", "--engine-conf"),
         ("data_dir", "--data-dir"),
         ("server", "--server"),
+        ("context", "--context"),
     ];
     let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let value = |id: &str| matches.get_raw(id)?.next().map(|value| value.to_string_lossy().into_owned());
@@ -135,11 +136,21 @@ pub struct Global {
     )]
     pub output: Format,
 
-    /// The server to talk to; else the one of the data directory, else `http://127.0.0.1:1337`
+    /// The server of this name, stored by `login`; else the current one, unless --server or --data-dir is given
+    #[arg(
+        long,
+        global = true,
+        value_name = "CONTEXT",
+        env = "PROVISION_ENGINE_CONTEXT",
+        hide_env_values = true
+    )]
+    pub context: Option<String>,
+
+    /// The server to talk to; else that of the context, of the data directory, or `http://127.0.0.1:1337`
     #[arg(long, global = true, value_name = "URL", env = "PROVISION_ENGINE_SERVER", hide_env_values = true)]
     pub server: Option<String>,
 
-    /// The token to show to the server; else the one in `admin.token` of the data directory
+    /// The token to show to the server; else that of the context, or `admin.token` of the data directory
     #[arg(long, global = true, value_name = "TOKEN", env = "PROVISION_ENGINE_TOKEN", hide_env_values = true)]
     pub token: Option<String>,
 

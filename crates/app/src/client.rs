@@ -2,6 +2,7 @@
 
 mod address;
 mod explain;
+mod find;
 mod platform;
 
 use std::fs::File;
@@ -11,7 +12,7 @@ use std::path::Path;
 use api::client::{Api, CallError, ErrorFormat};
 use secrecy::{ExposeSecret, SecretString};
 
-pub use address::Address;
+pub use address::{Address, parse_server};
 pub use explain::{aftermath, exit, more};
 pub use platform::{PlatformClient, word};
 

@@ -1,15 +1,19 @@
 //! What each word on the command line does.
 
 pub mod background;
+pub mod backup;
 pub mod check;
+pub mod complete;
 pub mod completions;
 pub mod config;
 pub mod explain;
 pub mod keys;
+pub mod login;
 pub mod man;
 pub mod migrate;
 pub mod operations;
 pub mod plan;
+pub mod reference;
 pub mod sandbox;
 pub mod serve;
 pub mod server;
@@ -48,13 +52,21 @@ pub fn last(commands: &mut Commands) {
     commands.add_async("keys", keys::run);
     commands.add_async("tokens", tokens::run);
     commands.add_async("users", users::run);
+    commands.add_async("login", login::login);
+    commands.add("logout", login::logout);
     commands.add_async("migrate", migrate::run);
     commands.add("config", config::run);
     commands.add_async("check", check::run);
+    commands.add_async("backup", backup::run);
     commands.add("completions", completions::run);
+    commands.add_async("complete", complete::run);
+    complete::own(commands);
     commands.add("man", man::run);
     commands.add("version", version::run);
 }
+
+pub(crate) use operations::ago;
+pub(crate) use users::password::once as secret_line;
 
 /// Tells people what went wrong, and the shell what kind of thing it was.
 pub fn report(error: &anyhow::Error) -> Exit {

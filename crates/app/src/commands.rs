@@ -5,13 +5,21 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command};
 
 use crate::cli::Global;
+use crate::cmd::complete::Completer;
 use crate::exit::Exit;
 
 type Run = Box<dyn Fn(&Global, &ArgMatches) -> Result<Exit>>;
 
+/// The name of the resource that something is known by, if it can be one.
+type Resource = fn(&str) -> Option<String>;
+
 /// Commands in the order in which the help lists them.
 #[derive(Default)]
-pub struct Commands(Vec<(Command, Run)>);
+pub struct Commands {
+    all: Vec<(Command, Run)>,
+    resources: Vec<Resource>,
+    completers: Vec<(&'static str, Completer)>,
+}
 
 impl Commands {
     /// A command with the arguments `A`, whose documentation is its help.
@@ -21,13 +29,13 @@ impl Commands {
         run: impl Fn(&Global, &A) -> Result<Exit> + 'static,
     ) {
         let run: Run = Box::new(move |global, matches| run(global, &A::from_arg_matches(matches)?));
-        self.0.push((A::augment_args(Command::new(name)), run));
+        self.all.push((A::augment_args(Command::new(name)), run));
     }
 
     /// Another name for the command that was added last.
     pub fn alias(&mut self, alias: &'static str) {
-        if let Some((command, run)) = self.0.pop() {
-            self.0.push((command.visible_alias(alias), run));
+        if let Some((command, run)) = self.all.pop() {
+            self.all.push((command.visible_alias(alias), run));
         }
     }
 
@@ -43,14 +51,34 @@ impl Commands {
         });
     }
 
+    /// How users call a resource of a product, so that `explain` finds its operation.
+    pub fn resource(&mut self, name: Resource) {
+        self.resources.push(name);
+    }
+
+    /// All resources that something may be called so.
+    pub fn resources(&self, given: &str) -> Vec<String> {
+        let own = given.contains(':').then(|| given.to_owned());
+        own.into_iter().chain(self.resources.iter().filter_map(|name| name(given))).collect()
+    }
+
+    /// Where the values come from that a shell completes arguments of this name with.
+    pub fn complete(&mut self, value_name: &'static str, completer: Completer) {
+        self.completers.push((value_name, completer));
+    }
+
+    pub fn completer(&self, value_name: &str) -> Option<Completer> {
+        self.completers.iter().find(|(name, _)| *name == value_name).map(|(_, completer)| *completer)
+    }
+
     pub fn below(&self, root: Command) -> Command {
-        root.subcommands(self.0.iter().map(|(command, _)| command.clone()))
+        root.subcommands(self.all.iter().map(|(command, _)| command.clone()))
     }
 
     /// Does what the words behind the global flags say.
     pub fn run(&self, global: &Global, matches: &ArgMatches) -> Result<Exit> {
         let (name, matches) = matches.subcommand().ok_or(clap::Error::new(ErrorKind::MissingSubcommand))?;
-        let known = self.0.iter().find(|(command, _)| command.get_name() == name);
+        let known = self.all.iter().find(|(command, _)| command.get_name() == name);
         let (_, run) = known.context("the parser knows only these commands")?;
         run(global, matches)
     }

@@ -8,6 +8,7 @@ pub mod cmd;
 pub mod commands;
 pub mod compose;
 pub mod config;
+pub mod contexts;
 pub mod exit;
 pub mod given;
 pub mod hint;

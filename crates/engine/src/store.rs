@@ -345,8 +345,14 @@ pub struct Query {
     pub before: Option<OperationId>,
     /// Only ids from this one on: the first moment asked for.
     pub from: Option<OperationId>,
+    /// Only ids that end with these lower-case hexadecimal digits, among the newest [`IDS_SEARCHED`] unfinished and as
+    /// many finished operations.
+    pub id_end: Option<String>,
     pub limit: usize,
 }
+
+/// How many ids are searched for one of which only the end is known.
+pub const IDS_SEARCHED: u32 = 100_000;
 
 /// Counts for metrics. Bounded, so that they cost the same with any backlog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -27,6 +27,11 @@ pub trait Endpoints: Send + Sync + 'static {
         OpenApi::default()
     }
 
+    /// The documents of APIs of its own, by their names in addresses: `/docs` shows them.
+    fn documents(&self) -> Vec<(&'static str, OpenApi)> {
+        Vec::new()
+    }
+
     /// An API with a guard and an error format of its own, made with [`crate::http::serve`].
     fn api(&self, _app: &Shared) -> Option<Router> {
         None

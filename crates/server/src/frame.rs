@@ -64,7 +64,7 @@ fn finish_headers(headers: &mut HeaderMap, id: &RequestId, is_plain: bool) {
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     let policy = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
-    headers.insert(CONTENT_SECURITY_POLICY, policy);
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(policy);
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 

@@ -65,6 +65,11 @@ impl Inside {
         people::sign_in(people, &app.sign_ins, attempt, app.settings.sign_in, now).await
     }
 
+    /// The user whom the code of a sign-in link signs in, once.
+    pub async fn redeem_link(&self, code: &SecretString) -> Result<Option<UserRow>, StoreError> {
+        people::redeem(&*self.app.people, code, self.app.engine.now()).await
+    }
+
     pub fn sign_in_limits(&self) -> SignInLimits {
         self.app.settings.sign_in
     }

@@ -7,6 +7,7 @@
 mod app_state;
 pub mod audit;
 pub mod auth;
+mod docs;
 mod endpoints;
 pub mod error;
 mod errors;
@@ -43,7 +44,7 @@ pub use metrics::Meter;
 pub use networks::{Network, Networks};
 pub use oidc::{Begun, CodeFlow, CodeFlowSettings, FlowError, Oidc, OidcSettings};
 pub use openapi::openapi;
-pub use people::{SignInError, SignInLimits, ensure_first_user};
+pub use people::{LINK_LIFETIME, SignInError, SignInLimits, ensure_first_user, issue_link};
 pub use principal::{Principal, Subject};
 pub use router::{open, router};
 pub use sentence::describe;

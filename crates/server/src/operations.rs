@@ -5,6 +5,7 @@ pub mod control;
 pub mod explain;
 mod explanation;
 pub mod get;
+mod id_part;
 pub mod journal;
 pub mod list;
 mod order;

@@ -6,6 +6,7 @@ pub(crate) mod create;
 pub(crate) mod delete;
 mod gate;
 mod hash;
+mod link;
 pub(crate) mod list;
 pub(crate) mod my_password;
 mod password;
@@ -19,6 +20,8 @@ use engine::store::StoreError;
 use engine::{AdminChange, Capability, PeopleStore, Role, Timestamp, UserRow};
 
 pub(crate) use gate::SignInGate;
+pub use link::{LINK_LIFETIME, issue_link};
+pub(crate) use link::{is_link, redeem};
 pub(crate) use sign_in::{Attempt, sign_in};
 pub use sign_in::{SignInError, SignInLimits};
 

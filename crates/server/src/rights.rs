@@ -20,7 +20,7 @@ pub enum Needs {
     OperateOrSignalToken,
 }
 
-pub static RIGHTS: [Right; 44] = {
+pub static RIGHTS: [Right; 47] = {
     use Needs::{Nothing, ReadUnlessPublic};
     const SIGN_IN: Needs = Needs::Can(Capability::SignIn);
     const READ: Needs = Needs::Can(Capability::Read);
@@ -71,6 +71,9 @@ pub static RIGHTS: [Right; 44] = {
         look("/systems", READ),
         look("/keys", ADMINISTER),
         change(Method::POST, "/keys/rotate", ADMINISTER, "key.rotate"),
+        look("/docs", Nothing),
+        look("/docs/{name}", Nothing),
+        look("/docs/style.css", Nothing),
         look("/healthz", Nothing),
         look("/readyz", Nothing),
         look("/metrics", ReadUnlessPublic),

@@ -10,7 +10,9 @@ use utoipa_axum::routes;
 use crate::app_state::{AppState, Server, Shared};
 use crate::frame::frame;
 use crate::inside::Inside;
-use crate::{audit, errors, health, http, metrics, openapi, operations, people, tokens, upkeep, workflows};
+use crate::{
+    audit, docs, errors, health, http, metrics, openapi, operations, people, tokens, upkeep, workflows,
+};
 
 /// All doors, ready to be served.
 ///
@@ -82,6 +84,9 @@ pub(crate) fn routes() -> OpenApiRouter<Shared> {
         .routes(routes!(health::readyz))
         .routes(routes!(metrics::metrics))
         .routes(routes!(openapi::openapi_json))
+        .routes(routes!(docs::index))
+        .routes(routes!(docs::one))
+        .routes(routes!(docs::style))
         .routes(routes!(errors::list_errors))
         .routes(routes!(errors::show_error))
 }

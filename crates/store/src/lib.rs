@@ -14,7 +14,7 @@ mod rules;
 mod sqlite;
 
 pub use postgres::{PostgresReader, PostgresStore, trust};
-pub use sqlite::{SqliteReader, SqliteStore};
+pub use sqlite::{SqliteReader, SqliteStore, copy_sqlite};
 
 /// At most this many writes are in one transaction, so that nobody waits long for others.
 const BATCH_WRITES_MAX: usize = 1024;

@@ -4,6 +4,7 @@ mod access;
 mod apply;
 mod claim;
 mod connection;
+mod copy;
 mod people;
 mod people_statements;
 mod reader;
@@ -31,6 +32,7 @@ use rusqlite::params;
 use tokio::sync::Notify;
 
 use self::apply::{all, execute, one, uuid};
+pub use self::copy::copy_sqlite;
 use self::reader::Readers;
 pub use self::saved::SqliteReader;
 use self::writer::{Transaction, Writer};

@@ -59,6 +59,11 @@ pub struct ListQuery {
     /// `next` of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// Only operations whose id begins or ends with these hexadecimal digits, 4 to 32 of them; hyphens are ignored. The
+    /// newest 100,000 are searched for an end. There is one page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(example = "099a8057")]
+    pub id: Option<String>,
 }
 
 /// Which operations are counted.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context as _, Result};
 use api::client::{Api, Auth, Client, is_loopback};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -13,8 +13,10 @@ use super::Answered;
 use crate::background::{Control, Status, reachable};
 use crate::cli::Global;
 use crate::config::Config;
+use crate::contexts::{Context, Contexts};
 use crate::exit::UsageError;
 use crate::paths::DataDir;
+use ::config::Origin;
 
 #[derive(Debug, Clone)]
 pub struct Address {
@@ -32,14 +34,16 @@ impl Address {
         let (config, _) = global.load(&[])?;
         let dir = DataDir::new(&config.data_dir);
         let given = global.server.as_deref().filter(|server| !server.is_empty());
-        let (url, is_found) = match given {
-            Some(server) => (parse(server)?, false),
-            None => (local(&config, &dir)?, true),
+        let context = if given.is_none() { context(global, &config)? } else { None };
+        let (url, is_found) = match (given, &context) {
+            (Some(server), _) => (parse_server("--server", server)?, false),
+            (None, Some(context)) => (parse_server("the server of the context", &context.server)?, false),
+            (None, None) => (local(&config, &dir)?, true),
         };
         let shown = global.token.as_deref().filter(|token| !token.is_empty()).map(SecretString::from);
         // The token of this machine's server is nothing for a server elsewhere, unless a flag says so.
-        let may_use_own = is_found || is_loopback(&url) || global.data_dir.is_some();
-        let token = match shown {
+        let may_use_own = context.is_none() && (is_found || is_loopback(&url) || global.data_dir.is_some());
+        let token = match shown.or_else(|| context.and_then(|context| context.token)) {
             Some(token) => Some(token),
             None if may_use_own => admin_token(&dir)?,
             None => None,
@@ -67,10 +71,24 @@ impl Address {
     }
 }
 
-fn parse(server: &str) -> Result<Url> {
-    let url: Url = server.parse().map_err(|_| UsageError(format!("--server: {server:?} is not a URL")))?;
+/// The context that is named, or the current one where nothing else says which server is meant.
+fn context(global: &Global, config: &Config) -> Result<Option<Context>> {
+    let named = global.context.as_deref().filter(|name| !name.is_empty());
+    if let Some(name) = named {
+        return Contexts::read()?.get(name).cloned().map(Some);
+    }
+    let is_named = matches!(config.origins().of("data_dir"), Some(Origin::Flag | Origin::Environment { .. }));
+    if is_named {
+        return Ok(None);
+    }
+    Ok(Contexts::read()?.current()?.map(|(_, context)| context.clone()))
+}
+
+/// `flag` says in an error where the address stands.
+pub fn parse_server(flag: &str, server: &str) -> Result<Url> {
+    let url: Url = server.parse().map_err(|_| UsageError(format!("{flag}: {server:?} is not a URL")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        let text = format!("--server: {server:?} does not begin with http:// or https://");
+        let text = format!("{flag}: {server:?} does not begin with http:// or https://");
         return Err(UsageError(text).into());
     }
     Ok(url)

@@ -14,7 +14,29 @@ Examples:
   provision-engine completions zsh > \"${fpath[1]}/_provision-engine\"
   provision-engine completions fish > ~/.config/fish/completions/provision-engine.fish";
 
-/// Print the completions for a shell
+// The program itself knows what fits; a script only asks it. Where nothing fits, the shell offers files.
+const BASH: &str = r#"_NAME() {
+    local words=("${COMP_WORDS[@]:1:COMP_CWORD}") word
+    COMPREPLY=()
+    while IFS=$'\t' read -r word _; do COMPREPLY+=("$word"); done < <(NAME complete -- "${words[@]}" 2>/dev/null)
+    __ltrimcolon_completions "${COMP_WORDS[COMP_CWORD]}" 2>/dev/null || true
+}
+complete -o default -F _NAME NAME
+"#;
+const ZSH: &str = r#"#compdef NAME
+_NAME() {
+    local -a found
+    local word about
+    while IFS=$'\t' read -r word about; do found+=("${word//:/\\:}:$about"); done \
+        < <(NAME complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+    if (( ${#found} )); then _describe 'NAME' found; else _files; fi
+}
+if [ "$funcstack[1]" = "_NAME" ]; then _NAME "$@"; else compdef _NAME NAME; fi
+"#;
+const FISH: &str = r"complete -c NAME -a '(NAME complete -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'
+";
+
+/// Print the completions for a shell; those of bash, zsh and fish also complete ids, workflows and plans
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompletionsArgs {
@@ -24,8 +46,17 @@ pub struct CompletionsArgs {
 }
 
 pub fn run(global: &Global, args: &CompletionsArgs) -> Result<Exit> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(&global.app), global.app.name, &mut script);
-    output::data(&String::from_utf8(script)?)?;
+    let name = global.app.name;
+    let script = match args.shell {
+        Shell::Bash => BASH.replace("NAME", name),
+        Shell::Zsh => ZSH.replace("NAME", name),
+        Shell::Fish => FISH.replace("NAME", name),
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut Cli::command(&global.app), name, &mut script);
+            String::from_utf8(script)?
+        }
+    };
+    output::data(&script)?;
     Ok(Exit::GOOD)
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::cli::Global;
 use crate::cmd;
 use crate::config::Config;
+use crate::contexts::{Context, Contexts};
 use crate::exit::Exit;
 use crate::output::{self, Answer, Cell, Format, Table, note};
 
@@ -16,6 +17,7 @@ Examples:
   provision-engine config check --config provision-engine.yaml
   provision-engine config show -o wide       where each value came from
   provision-engine config show -o yaml       as a file
+  provision-engine config use-context prod   talk to another server, stored by `login`
   provision-engine config reference          what each setting means";
 
 /// Check the configuration, or show what is in force
@@ -34,6 +36,16 @@ enum ConfigCommand {
     /// Print every setting, with secrets masked; `-o wide` says where each came from
     #[command(after_help = "Examples:\n  provision-engine config show -o wide")]
     Show,
+    /// Use another server from now on, stored by `login`
+    #[command(after_help = "Examples:\n  provision-engine config use-context prod")]
+    UseContext {
+        /// The context
+        #[arg(value_name = "CONTEXT")]
+        name: String,
+    },
+    /// List the servers that `login` has stored; tokens are not shown
+    #[command(after_help = "Examples:\n  provision-engine config contexts")]
+    Contexts,
     /// Print the manual of all settings, in Markdown
     #[command(after_help = "Examples:\n  provision-engine config reference > settings.md")]
     Reference,
@@ -88,8 +100,20 @@ fn plain(value: &Value) -> String {
 }
 
 pub fn run(global: &Global, args: &ConfigArgs) -> Result<Exit> {
-    match args.command {
+    match &args.command {
         ConfigCommand::Check => check(global),
+        ConfigCommand::UseContext { name } => {
+            let mut contexts = Contexts::read()?;
+            let server = contexts.get(name)?.server.clone();
+            contexts.current = Some(name.clone());
+            contexts.write()?;
+            note(format!("commands go to {server} (context {name})"));
+            Ok(Exit::GOOD)
+        }
+        ConfigCommand::Contexts => {
+            output::print(global.output, &Listed::from(&Contexts::read()?))?;
+            Ok(Exit::GOOD)
+        }
         ConfigCommand::Show => {
             let (config, warnings) = global.load(&[])?;
             cmd::warn(&warnings);
@@ -100,6 +124,44 @@ pub fn run(global: &Global, args: &ConfigArgs) -> Result<Exit> {
             output::data(&::config::manual::render(&global.app.table()))?;
             Ok(Exit::GOOD)
         }
+    }
+}
+
+/// The stored servers, without their tokens.
+#[derive(Debug, Serialize)]
+struct Listed {
+    items: Vec<ListedContext>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedContext {
+    name: String,
+    server: String,
+    current: bool,
+}
+
+impl From<&Contexts> for Listed {
+    fn from(contexts: &Contexts) -> Listed {
+        let listed = |(name, context): (&String, &Context)| ListedContext {
+            name: name.clone(),
+            server: context.server.clone(),
+            current: contexts.current.as_ref() == Some(name),
+        };
+        Listed { items: contexts.all.iter().map(listed).collect() }
+    }
+}
+
+impl Answer for Listed {
+    fn table(&self, _is_wide: bool) -> Table {
+        let mut table = Table::new(["CURRENT", "CONTEXT", "SERVER"]);
+        for ListedContext { name, server, current } in &self.items {
+            table.row([if *current { "*" } else { "" }.into(), Cell::new(name), Cell::new(server)]);
+        }
+        table
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.items.iter().map(|context| context.name.clone()).collect()
     }
 }
 

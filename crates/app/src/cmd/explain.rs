@@ -4,7 +4,6 @@ use anyhow::Result;
 use api::types::{Explanation, Phase};
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
-use uuid::Uuid;
 
 use super::operations::{ago, phase_cell};
 use crate::cli::Global;
@@ -15,21 +14,35 @@ use crate::output::{self, Cell, Format, Table, local, printable};
 
 /// Say why an operation is not finished: the blocking step, the last error, the next attempt
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  provision-engine explain ID\n  provision-engine explain ID -o json")]
+#[command(after_help = "Examples:\n  provision-engine explain ID\n  provision-engine explain 099a8057\n  \
+                  provision-engine explain LAUNCH_ID -o json")]
 pub struct ExplainArgs {
-    /// The operation
-    id: Uuid,
+    /// The operation: its id, or the beginning or end of it; or the id of a launch, an instance or a runtime
+    #[arg(value_name = "OPERATION")]
+    id: String,
 }
 
 pub async fn run(global: &Global, args: &ExplainArgs) -> Result<Exit> {
     let client = PlatformClient::find(global)?;
-    let explanation = client.explain(args.id).await?;
+    let explanation = found(global, &client, &args.id).await?;
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &explanation)?,
         Format::Name => output::data(explanation.blocking_step.as_deref().unwrap_or_default())?,
         Format::Table | Format::Wide => output::data(&told(&explanation, WallClock.now()))?,
     }
     Ok(Exit::GOOD)
+}
+
+/// What is named may also be what an operation works on: a launch is known by another id than its operation.
+async fn found(global: &Global, client: &PlatformClient, given: &str) -> Result<Explanation> {
+    if let Ok(id) = given.parse() {
+        match client.explain(id).await {
+            Err(error) if error.is_absent() => {}
+            answer => return Ok(answer?),
+        }
+    }
+    let id = client.find_operation_or(given, &global.app.commands().resources(given)).await?;
+    Ok(client.explain(id).await?)
 }
 
 fn told(explanation: &Explanation, now: Timestamp) -> String {

@@ -13,6 +13,7 @@ use crate::cmd;
 use crate::compose::{DatabaseReader, known_ring};
 use crate::config::Config;
 use crate::exit::Exit;
+use crate::hint;
 use crate::key_file::KeyFile;
 use crate::output::{self, Answer, Cell, Table, note};
 use crate::paths::DataDir;
@@ -166,6 +167,9 @@ async fn forget(config: &Config, file: &KeyFile, args: &ForgetArgs) -> Result<Op
             Ok((ring, keys))
         })
     };
+    if !known.ids().any(|known| known == id) {
+        bail!("the key ring has no key {id:?}; `{}` shows them", hint::command("keys list"));
+    }
     if args.reseal {
         let keys = change(&|ring| ring.retire(id))?;
         note(format!("running servers seal again what {id} sealed; then run `keys forget {id}`"));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use super::reference::reference;
 use crate::cli::{Cli, Global};
 use crate::exit::Exit;
 use crate::output;
@@ -21,9 +22,16 @@ pub struct ManArgs {
     /// Where to write one page for each command
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// Print the reference of all commands, in Markdown
+    #[arg(long, conflicts_with = "dir")]
+    markdown: bool,
 }
 
 pub fn run(global: &Global, args: &ManArgs) -> Result<Exit> {
+    if args.markdown {
+        output::data(&reference(Cli::command(&global.app)))?;
+        return Ok(Exit::GOOD);
+    }
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
         clap_mangen::Man::new(Cli::command(&global.app)).render(&mut page)?;

@@ -12,7 +12,8 @@ mod submit;
 mod wait;
 mod watch;
 
-pub(super) use rows::{ago, phase_cell};
+pub(crate) use rows::ago;
+pub(super) use rows::phase_cell;
 pub use watch::follow;
 
 use anyhow::Result;
@@ -47,16 +48,24 @@ enum OperationsCommand {
     Watch(watch::WatchArgs),
     Journal(journal::JournalArgs),
     /// Stop operations and take back what they made
-    #[command(after_help = "Examples:\n  provision-engine operations cancel ID --reason 'wrong plan' --wait")]
+    #[command(
+        after_help = "Examples:\n  provision-engine operations cancel ID --reason 'wrong plan' --wait\n  \
+                      provision-engine operations cancel --phase pending --workflow demo.hello --yes"
+    )]
     Cancel(ask::AskArgs),
     /// Hold operations after the step that runs
-    #[command(after_help = "Examples:\n  provision-engine operations pause ID --reason 'maintenance' --wait")]
+    #[command(
+        after_help = "Examples:\n  provision-engine operations pause ID --reason 'maintenance' --wait\n  \
+                      provision-engine operations pause --phase running,waiting --tenant acme"
+    )]
     Pause(ask::AskArgs),
     /// Let paused or stuck operations go on where they were
-    #[command(after_help = "Examples:\n  provision-engine operations resume ID --wait")]
+    #[command(after_help = "Examples:\n  provision-engine operations resume ID --wait\n  \
+                      provision-engine operations resume --phase paused --yes")]
     Resume(ask::AskArgs),
     /// Try again at once, or start a finished operation that did not succeed again
-    #[command(after_help = "Examples:\n  provision-engine operations retry ID --wait --timeout 10m")]
+    #[command(after_help = "Examples:\n  provision-engine operations retry ID --wait --timeout 10m\n  \
+                      provision-engine operations retry --phase failed,undone --since 1h")]
     Retry(ask::AskArgs),
     Signal(signal::SignalArgs),
 }

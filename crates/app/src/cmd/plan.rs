@@ -19,6 +19,7 @@ use crate::output::{self, Answer, Cell, Format, Table, note};
 #[command(after_help = EXAMPLES)]
 pub struct PlanArgs {
     /// The workflow; `steps` lists all of them
+    #[arg(value_name = "WORKFLOW")]
     workflow: String,
     /// Print the request that would be sent for these params, and send nothing: a file, - for stdin, or JSON
     #[arg(long, value_name = "FILE|-|JSON")]

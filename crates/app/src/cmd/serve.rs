@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use clap::Args;
 use engine::secret::{ExposeSecret, SecretString};
 use engine::{Clock, NodeId, PeopleStore, Role, WallClock};
 use server::tokens::ensure_admin;
-use server::{Meter, ensure_first_user};
+use server::{Meter, ensure_first_user, issue_link};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::app::App;
-use crate::background::PidFile;
+use crate::background::{PidFile, reachable};
 use crate::cli::{Flag, Global};
 use crate::compose::House;
 use crate::config::{Config, Database};
@@ -111,7 +112,8 @@ pub async fn run(global: &Global, args: &ServeArgs) -> Result<Exit> {
             return Ok(Exit::GOOD);
         }
     };
-    welcome(&global.app, &config, &server);
+    let link = sign_in_link(&config, &server).await;
+    welcome(&global.app, &config, &server, link.as_deref());
     let name = tokio::select! {
         name = signals.next() => name,
         never = housekeeping(&server, &logs) => match never {},
@@ -215,7 +217,7 @@ impl Server {
 
     /// Takes nothing new, lets requests and steps finish within their limits, and closes everything.
     pub(crate) async fn stop(self, grace: Duration) {
-        let Server { house, closing, mut serving, _pid_file, .. } = self;
+        let Server { mut house, closing, mut serving, _pid_file, .. } = self;
         closing.cancel();
         let close = async {
             if tokio::time::timeout(CLOSING_LIMIT, &mut serving).await.is_err() {
@@ -227,7 +229,10 @@ impl Server {
         if let ((), Err(_)) = tokio::join!(close, stop) {
             warn!("the database does not take our good-bye; the next start goes on");
         }
-        if let Some(sandbox) = house.sandbox {
+        let sandbox = house.sandbox.take();
+        // Clients go before the systems that they are connected to, or they report them as lost.
+        drop(house);
+        if let Some(sandbox) = sandbox {
             sandbox.stop().await;
         }
     }
@@ -266,8 +271,27 @@ async fn make_user(dir: &DataDir, people: &dyn PeopleStore) -> Result<()> {
     replace_file(&path, line.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// A link of one use to the console, for the user at this terminal. A log is no place for it.
+async fn sign_in_link(config: &Config, server: &Server) -> Option<String> {
+    if !config.console.enabled || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let issued = issue_link(&*server.house.people, WallClock.now()).await;
+    let (_, code) = issued.inspect_err(|error| warn!(%error, "cannot make a sign-in link")).ok()??;
+    Some(format!("{}/console/sign-in/link?code={}", console_url(config, server.listen), code.expose_secret()))
+}
+
+/// Where a browser finds the console: at the address that the settings name, else on this machine.
+pub fn console_url(config: &Config, listen: SocketAddr) -> String {
+    if let Some(url) = &config.console.public_url {
+        return url.as_str().trim_end_matches('/').to_owned();
+    }
+    let scheme = if config.server.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{}", reachable(listen))
+}
+
 /// What a person needs to know to go on, on one screen.
-fn welcome(app: &App, config: &Config, server: &Server) {
+fn welcome(app: &App, config: &Config, server: &Server, link: Option<&str>) {
     let Server { house, listen, is_token_new, .. } = server;
     let name = app.name;
     let dir = DataDir::new(&config.data_dir);
@@ -306,6 +330,9 @@ fn welcome(app: &App, config: &Config, server: &Server) {
         format!("  admin token     {token}"),
         format!("  console         {url}/ ({users})"),
     ];
+    lines.extend(
+        link.map(|link| format!("  sign in         {link}\n                  (works once, for ten minutes)")),
+    );
     lines.extend(facts);
     let data_dir = format!("--data-dir {}", dir.path().display());
     for (number, (_, command)) in commands.into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! `users`: who may sign in to the console.
 
-mod password;
+pub(crate) mod password;
 
 use anyhow::Result;
 use api::types::{ChangeUser, NewUser, Role, User, UserList};

@@ -116,7 +116,7 @@ fn no_access(who: &Principal) -> String {
     format!("{} is known, but has no role here. Ask an admin to put you into a group.", who.name)
 }
 
-fn not_now(error: &StoreError) -> String {
+pub(super) fn not_now(error: &StoreError) -> String {
     tracing::warn!(%error, "nobody can sign in: the database does not answer");
     "The database does not answer at the moment. Try again soon.".to_owned()
 }

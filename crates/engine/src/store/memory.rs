@@ -242,6 +242,7 @@ impl Store for MemoryStore {
                 && (query.resource.is_none() || query.resource == summary.resource)
                 && query.before.is_none_or(|before| summary.id < before)
                 && query.from.is_none_or(|from| summary.id >= from)
+                && query.id_end.as_ref().is_none_or(|end| summary.id.0.simple().to_string().ends_with(end))
         });
         Ok(wanted.take(query.limit).cloned().collect())
     }

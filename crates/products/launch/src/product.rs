@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::api::LaunchApi;
 use crate::model::Launches;
+use crate::model::record::LaunchRecord;
 use crate::workflows;
 use crate::workflows::notice::Notices;
 use anyhow::{Context, Result};
@@ -44,6 +45,8 @@ impl Product for Cloud {
         commands.add_async("pubkeys", crate::cli::pubkeys::run);
         commands.add_async("sources", crate::cli::sources::run);
         commands.add_async("instance-types", crate::cli::instance_types::run);
+        commands.resource(|given| Some(LaunchRecord::resource(given.parse().ok()?)));
+        commands.complete("LAUNCH", |global| Box::pin(crate::cli::launches::complete(global)));
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

@@ -47,6 +47,7 @@ impl Product for Nebula {
 
     fn commands(commands: &mut Commands) {
         commands.add_async("serverless", crate::cli::run);
+        commands.resource(|given| given.parse::<i32>().ok().map(|id| format!("serverless:{id}")));
     }
 
     fn workflows(&self, engine: EngineBuilder) -> EngineBuilder {

@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use axum::Router;
 use engine::secret::ExposeSecret;
 use engine::{Clock, WallClock};
-use server::{Meter, ensure_first_user};
+use server::{Meter, ensure_first_user, issue_link};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use app::cmd::serve::console_url;
 use app::compose::House;
 use app::config::Config;
 use app::listener::{Limits, serve};
@@ -53,12 +54,17 @@ impl Place {
         let made = ensure_first_user(&*house.people, WallClock.now()).await.context("cannot make a user")?;
         let (name, password) = made.context("there is a user already")?;
         let serving = tokio::spawn(serve(self.0, router, Limits::of(&config.server), None, closing.clone()));
+        let link = issue_link(&*house.people, WallClock.now()).await.context("cannot make a sign-in link")?;
+        let code = link.map(|(_, code)| code).context("there is no admin")?;
+        let url = console_url(config, listen);
         note(format!(
             "\nthe console is open:\n  \
-               address   http://{listen}/\n  \
+               sign in   {url}/console/sign-in/link?code={}\n            (works once, for ten minutes)\n  \
+               address   {url}/\n  \
                user      {name}\n  \
                password  {}\n\
              Ctrl-C ends it; nothing is kept.",
+            code.expose_secret(),
             password.expose_secret()
         ));
         end.next().await;

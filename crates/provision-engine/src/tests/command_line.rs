@@ -25,6 +25,21 @@ fn every_command_that_does_something_has_examples() {
     check(&Cli::command(&crate::app()), "provision-engine");
 }
 
+/// `UPDATE=1 cargo test -p provision-engine --lib command_line` writes it anew.
+#[test]
+fn the_reference_page_is_what_the_program_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
+    let page = app::cmd::reference::reference(Cli::command(&crate::app()));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let saved = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        saved == page,
+        "docs/reference/cli.md is old: run UPDATE=1 cargo test -p provision-engine --lib command_line"
+    );
+}
+
 fn check(command: &clap::Command, path: &str) {
     assert!(command.get_about().is_some(), "{path} has no help");
     for argument in command.get_arguments() {

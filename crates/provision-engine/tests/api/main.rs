@@ -5,6 +5,7 @@
 mod access;
 mod code_flow;
 mod control;
+mod docs;
 mod explain;
 mod launch_api;
 mod launch_clients;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Place;
+use crate::stage::{Place, until};
 
 #[test]
 fn the_demonstration_shows_every_ending_and_leaves_nothing_behind() {
@@ -73,4 +73,65 @@ fn the_demonstration_shows_that_there_is_a_kubeconfig_and_not_the_kubeconfig() {
     for secret in ["apiVersion", "token:", "pe_"] {
         assert!(!ran.err.contains(secret) && !ran.out.contains(secret), "{secret} is shown");
     }
+}
+
+/// What a browser gets: the status, the cookies to send back, and the page.
+fn browse(link: &str, cookies: &str, form: Option<&[(&str, &str)]>) -> (u16, String, String) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let policy = reqwest::redirect::Policy::none();
+        let http = reqwest::Client::builder().no_proxy().redirect(policy).build().unwrap();
+        let request = match form {
+            Some(form) => {
+                let pairs: Vec<String> = form.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let kind = "application/x-www-form-urlencoded";
+                http.post(link).header("Content-Type", kind).body(pairs.join("&"))
+            }
+            None => http.get(link),
+        };
+        let response = request.header("Cookie", cookies).send().await.unwrap();
+        let kept: Vec<String> = response
+            .headers()
+            .get_all("set-cookie")
+            .iter()
+            .map(|value| value.to_str().unwrap().split(';').next().unwrap().to_owned())
+            .collect();
+        (response.status().as_u16(), kept.join("; "), response.text().await.unwrap())
+    })
+}
+
+#[test]
+fn the_console_of_the_demonstration_opens_with_a_link_of_one_use() {
+    let place = Place::new();
+    let going = place.begin(&["demo", "--listen", "127.0.0.1:0"]);
+    let link = until("the link", || {
+        let text = going.err();
+        let start = text.find("Ctrl-C ends it").and_then(|_| text.find("http://127.0.0.1"))?;
+        Some(text[start..].split_whitespace().next()?.to_owned())
+    });
+    let (page_url, code) = link.split_once("?code=").unwrap();
+    // To look at the link does not use it up.
+    browse(&link, "", None);
+    let (status, cookies, page) = browse(&link, "", None);
+    assert_eq!(status, 200, "{page}");
+    let mut hidden = page.split("<input type=\"hidden\" name=\"").nth(1).unwrap().split('"');
+    let form = [(hidden.next().unwrap(), hidden.nth(1).unwrap()), ("code", code)];
+    assert_ne!(browse(page_url, "", Some(&form)).0, 303, "not from another site");
+    let (status, session, _) = browse(page_url, &cookies, Some(&form));
+    assert_eq!(status, 303);
+    assert_eq!(browse(page_url, &cookies, Some(&form)).0, 401, "once");
+    let home = page_url.split("/sign-in").next().unwrap();
+    assert_eq!(browse(home, &session, None).0, 200);
+    assert_eq!(browse(home, "", None).0, 303, "and nobody else is signed in");
+    going.signal(rustix::process::Signal::INT);
+    assert_eq!(going.end().code, Some(0));
+}
+
+#[test]
+fn a_server_whose_output_is_kept_prints_no_link() {
+    let place = Place::new();
+    let server = place.serve(&[]);
+    until("the welcome", || server.going.err().contains("stop it:").then_some(()));
+    assert!(!server.going.err().contains("code="), "{}", server.going.err());
+    server.stop();
 }

@@ -381,11 +381,11 @@ fn only_our_own_broker_has_a_list() {
         ]
     };
     broker.says("GET /runtimes", pages());
-    assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "a\nb\n");
-    broker.heard("GET /runtimes", |heard| assert_eq!(heard.query, "page_size=49&cursor=c1"));
+    assert_eq!(broker.expect(0, &["instances", "list", "-o", "name"]).out, "b\na\n", "newest first");
+    broker.heard("GET /runtimes", |heard| assert_eq!(heard.query, "page_size=100&cursor=c1"));
     broker.says("GET /runtimes", pages());
     let first = broker.expect(0, &["instances", "list", "--limit", "1"]);
-    assert!(first.out.contains("a   trial  -       succeeded  -"), "{first:?}");
+    assert!(first.out.contains("b   trial  -       succeeded  -"), "{first:?}");
     assert!(first.err.contains("--all"), "{first:?}");
     // The token of our own server goes to our own server, and the password does not.
     broker.says("GET /runtimes", pages());

@@ -3,12 +3,15 @@
 
 mod access;
 mod background;
+mod backup;
+mod contexts;
 mod crashes;
 mod demo;
 mod engine_conf;
 mod full_disk;
 mod guide;
 mod hostile_clients;
+mod ids;
 mod install;
 mod instances;
 mod keys;

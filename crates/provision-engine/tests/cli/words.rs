@@ -8,7 +8,7 @@ use crate::stage::Place;
 fn a_command_that_is_not_understood_is_an_error_and_help_is_not() {
     let place = Place::new();
     for wrong in
-        [&[][..], &["frobnicate"], &["serve", "--colour"], &["operations"], &["explain", "not-an-id"]]
+        [&[][..], &["frobnicate"], &["serve", "--colour"], &["operations"], &["operations", "show", "abc"]]
     {
         let ran = place.expect(2, wrong);
         assert!(ran.out.is_empty() && !ran.err.is_empty(), "{wrong:?}: {ran:?}");
@@ -94,11 +94,12 @@ fn a_bad_configuration_is_an_error_with_its_place_for_every_command() {
 fn shells_get_their_completions_and_people_their_pages() {
     let place = Place::new();
     for (shell, part) in
-        [("bash", "complete -F"), ("zsh", "#compdef provision-engine"), ("fish", "complete -c")]
+        [("bash", "complete -o default -F"), ("zsh", "#compdef provision-engine"), ("fish", "complete -c")]
     {
         let ran = place.expect(0, &["completions", shell]);
-        assert!(ran.out.contains(part) && ran.out.contains("operations") && ran.err.is_empty(), "{shell}");
+        assert!(ran.out.contains(part) && ran.out.contains("complete --") && ran.err.is_empty(), "{shell}");
     }
+    assert!(place.expect(0, &["completions", "elvish"]).out.contains("operations"));
     place.expect(2, &["completions", "cmd.exe"]);
     assert!(place.expect(0, &["man"]).out.contains(".TH"));
     let dir = place.path("pages");

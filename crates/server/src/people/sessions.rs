@@ -11,6 +11,7 @@ use engine::store::StoreError;
 use crate::app_state::{AppState, Shared};
 use crate::audit::about;
 use crate::http::Failure;
+use crate::people::is_link;
 use crate::query::{Name, Query};
 use crate::wire::{self, ToWire};
 
@@ -69,6 +70,6 @@ pub(crate) async fn end_session(
 async fn live(app: &AppState, user: Option<&str>) -> Result<Vec<SessionRow>, StoreError> {
     let now = app.engine.now();
     let mut rows = app.people.sessions(user, SEARCHED_MAX).await?;
-    rows.retain(|row| row.expires_at > now);
+    rows.retain(|row| row.expires_at > now && !is_link(row));
     Ok(rows)
 }

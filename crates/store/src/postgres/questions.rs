@@ -13,11 +13,14 @@ pub(super) const SHOW: &str = "
 /// A page of what fits. The plan is made for the parameters at hand, so a filter that is not used costs
 /// nothing.
 macro_rules! page {
-    () => {
-        " and ($1::text is null or workflow = $1) and ($2::text[] is null or phase = any($2))
+    ($table:literal) => {
+        concat!(" and ($1::text is null or workflow = $1) and ($2::text[] is null or phase = any($2))
             and ($3::text is null or tenant = $3) and ($4::text is null or resource = $4)
             and ($5::uuid is null or id < $5) and ($6::uuid is null or id >= $6)
-        order by id desc limit $7)"
+            and ($9::text is null or (right(replace(id::text, '-', ''), length($9)) = $9 and id > coalesce(
+                (select n.id from ", $table, " n order by n.id desc limit 1 offset $10),
+                '00000000-0000-0000-0000-000000000000')))
+        order by id desc limit $7)")
     };
 }
 
@@ -29,19 +32,19 @@ macro_rules! list {
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
             null::int8 as finished_at, owner, wish
         from operations where not queued",
-            page!(),
+            page!("operations"),
             "
         union all
         (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at, deadline_at,
             null, owner, wish
         from operations where queued",
-            page!(),
+            page!("operations"),
             "
         union all
         (select id, workflow, tenant, resource, phase, null, reason, null, created_at, deadline_at,
             finished_at, null, null
         from archive where ($8 or phase <> 'succeeded')",
-            page!(),
+            page!("archive"),
             "
     ) as found
     order by id desc limit $7"

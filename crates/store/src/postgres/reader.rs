@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::store::{Ended, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
+use engine::store::{Ended, IDS_SEARCHED, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
 use engine::{Event, OperationId, Phase, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -89,7 +89,18 @@ async fn fitting(line: &Line, sql: &'static str, query: &Query) -> Result<Vec<Ro
     let limit = rows::rows(query.limit);
     line.read(
         sql,
-        &[&query.workflow, &phases, &query.tenant, &query.resource, &before, &from, &limit, &with_succeeded],
+        &[
+            &query.workflow,
+            &phases,
+            &query.tenant,
+            &query.resource,
+            &before,
+            &from,
+            &limit,
+            &with_succeeded,
+            &query.id_end,
+            &i64::from(IDS_SEARCHED),
+        ],
     )
     .await
 }

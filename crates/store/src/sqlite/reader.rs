@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::OperationId;
-use engine::store::{Ended, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
+use engine::store::{Ended, IDS_SEARCHED, Query, STATS_COUNT_MAX, Shown, Stats, StoreError, Summary, Total};
 use engine::{Event, Phase, Timestamp};
 use rusqlite::{Connection, Row, ToSql, named_params, params};
 use tokio::sync::Semaphore;
@@ -118,12 +118,15 @@ fn fitting<T>(
     let before = query.before.map(|id| *id.0.as_bytes());
     let from = query.from.map(|id| *id.0.as_bytes());
     let limit = rows::rows(query.limit);
-    let candidates: [(&str, Option<&dyn ToSql>); 5] = [
+    let searched = query.id_end.as_ref().map(|_| IDS_SEARCHED);
+    let candidates: [(&str, Option<&dyn ToSql>); 7] = [
         (":workflow", query.workflow.as_ref().map(|text| text as &dyn ToSql)),
         (":tenant", query.tenant.as_ref().map(|text| text as &dyn ToSql)),
         (":resource", query.resource.as_ref().map(|text| text as &dyn ToSql)),
         (":before", before.as_ref().map(|id| id as &dyn ToSql)),
         (":from", from.as_ref().map(|id| id as &dyn ToSql)),
+        (":id_end", query.id_end.as_ref().map(|text| text as &dyn ToSql)),
+        (":searched", searched.as_ref().map(|count| count as &dyn ToSql)),
     ];
     let mut given: Vec<(&str, &dyn ToSql)> = named_params! { ":limit": limit }.to_vec();
     given.extend(candidates.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -163,21 +166,29 @@ pub(super) fn list_sql(query: &Query) -> String {
         wanted.push_str(&names.join(", "));
         wanted.push(')');
     }
+    let newest = |table: &str| match query.id_end {
+        Some(_) => format!(
+            " and substr(lower(hex(id)), -length(:id_end)) = :id_end
+                and id > coalesce((select id from {table} order by id desc limit 1 offset :searched), x'')"
+        ),
+        None => String::new(),
+    };
+    let (active, finished) = (newest("operations"), newest("archive"));
     let unlucky = !query.phases.is_empty() && !query.phases.contains(&Phase::Succeeded);
     let archived = if unlucky { "phase <> 'succeeded'" } else { "1" };
     let page = "order by id desc limit :limit";
     format!(
         "select * from (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at,
                 deadline_at, null as finished_at, owner, wish
-            from operations where queued = 0{wanted} {page})
+            from operations where queued = 0{wanted}{active} {page})
         union all
         select * from (select id, workflow, tenant, resource, phase, step, reason, due_at, created_at,
                 deadline_at, null, owner, wish
-            from operations where queued = 1{wanted} {page})
+            from operations where queued = 1{wanted}{active} {page})
         union all
         select * from (select id, workflow, tenant, resource, phase, null, reason, null, created_at,
                 deadline_at, finished_at, null, null
-            from archive where {archived}{wanted} {page})
+            from archive where {archived}{wanted}{finished} {page})
         {page}"
     )
 }

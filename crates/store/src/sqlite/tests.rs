@@ -129,7 +129,7 @@ fn every_statement_is_understood() {
         let id = |bit: u32| text(bit).map(|_| OperationId(Uuid::nil()));
         let (workflow, tenant, resource, before, from) = (text(0), text(1), text(2), id(3), id(4));
         let phases = text(5).map(|_| Phase::Failed).into_iter().collect();
-        let query = Query { workflow, phases, tenant, resource, before, from, limit: 1 };
+        let query = Query { workflow, phases, tenant, resource, before, from, id_end: None, limit: 1 };
         db.prepare(&reader::list_sql(&query)).unwrap();
         reader::list(&db, &query).unwrap();
     }

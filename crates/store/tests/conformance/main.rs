@@ -109,6 +109,7 @@ on_every_store! {
     reading:
         nothing_is_shown_of_what_is_not_there,
         a_list_keeps_to_every_filter,
+        an_operation_is_found_by_the_end_of_its_id,
         pages_have_no_gap_and_no_double,
         totals_count_what_a_list_would_show,
         the_history_says_what_ended_when,

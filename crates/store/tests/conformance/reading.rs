@@ -70,6 +70,7 @@ pub(crate) async fn a_list_keeps_to_every_filter(store: &dyn Whole) {
                             resource: resource.map(Into::into),
                             before,
                             from,
+                            id_end: None,
                             limit: 100,
                         };
                         let expect: Vec<&Summary> = all.iter().filter(|s| fits(s, &query)).collect();
@@ -232,4 +233,19 @@ pub(crate) async fn old_operations_are_removed_with_all_that_is_theirs(store: &d
 
 pub(crate) async fn the_database_answers(store: &dyn Whole) {
     assert_eq!(store.ping().await, Ok::<(), StoreError>(()));
+}
+
+pub(crate) async fn an_operation_is_found_by_the_end_of_its_id(store: &dyn Whole) {
+    let ids = mixture(store).await;
+    for id in [ids[0], ids[1], ids[59]] {
+        let text = id.0.simple().to_string();
+        for digits in [8, 20, 32] {
+            let query = Query { id_end: Some(text[32 - digits..].to_owned()), limit: 10, ..Query::default() };
+            let found: Vec<OperationId> =
+                store.list(&query).await.unwrap().iter().map(|row| row.id).collect();
+            assert_eq!(found, [id], "{digits} digits");
+        }
+    }
+    let query = Query { id_end: Some("0123456789abcdef".into()), limit: 10, ..Query::default() };
+    assert!(store.list(&query).await.unwrap().is_empty());
 }

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use api::types::{JournalPage, JournalQuery};
 use clap::Args;
-use uuid::Uuid;
 
 use crate::cli::Global;
 use crate::client::PlatformClient;
@@ -22,8 +21,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct JournalArgs {
-    /// The operation
-    id: Uuid,
+    /// The operation: its id, or the beginning or end of it
+    #[arg(value_name = "OPERATION")]
+    id: String,
 }
 
 impl Answer for JournalPage {
@@ -51,10 +51,11 @@ impl Answer for JournalPage {
 }
 
 pub(super) async fn run(global: &Global, args: &JournalArgs, client: &PlatformClient) -> Result<Exit> {
+    let id = client.find_operation(&args.id).await?;
     let mut query = JournalQuery { after: None, limit: Some(PAGE_MAX) };
     let mut items = Vec::new();
     loop {
-        let page = client.journal(args.id, &query).await?;
+        let page = client.journal(id, &query).await?;
         items.extend(page.items);
         query.after = page.next;
         if query.after.is_none() {

@@ -1,7 +1,7 @@
 //! `operations list`: which operations there are, newest first.
 
 use anyhow::Result;
-use api::types::{ListQuery, OperationPage};
+use api::types::{ListQuery, Operation, OperationPage};
 use clap::Args;
 use engine::{Clock, Phase, WallClock};
 use server::ToWire;
@@ -10,7 +10,8 @@ use crate::cli::Global;
 use crate::client::PlatformClient;
 use crate::config::Period;
 use crate::exit::Exit;
-use crate::output::{self, note};
+use crate::hint;
+use crate::output::{self, Format, note};
 
 /// The most that a server puts on one page.
 const PAGE_MAX: usize = 200;
@@ -71,8 +72,25 @@ impl ListArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClient) -> Result<Exit> {
-    let mut query = args.query();
     let limit = if args.all { usize::MAX } else { args.limit };
+    let (items, has_more) = pages(client, args.query(), limit).await?;
+    let is_empty = items.is_empty();
+    output::print(global.output, &OperationPage { items, next: None })?;
+    if has_more {
+        note("there are more: use --limit or --all");
+    }
+    if is_empty && limit > 0 && matches!(global.output, Format::Table | Format::Wide) {
+        note(format!("no operations; start one: {}", hint::command("operations submit demo.hello --wait")));
+    }
+    Ok(Exit::GOOD)
+}
+
+/// At most this many operations, and whether there are more.
+pub(super) async fn pages(
+    client: &PlatformClient,
+    mut query: ListQuery,
+    limit: usize,
+) -> Result<(Vec<Operation>, bool)> {
     let mut items = Vec::new();
     let mut has_more = false;
     while items.len() < limit {
@@ -85,9 +103,5 @@ pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClien
         }
         query.cursor = page.next;
     }
-    output::print(global.output, &OperationPage { items, ..OperationPage::default() })?;
-    if has_more {
-        note("there are more: use --limit or --all");
-    }
-    Ok(Exit::GOOD)
+    Ok((items, has_more))
 }

@@ -5,7 +5,6 @@ use api::types::{OperationDetail, StepState};
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::rows::{ago, phase_cell, timestamp};
 use crate::cli::Global;
@@ -22,12 +21,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ShowArgs {
-    /// The operation
-    id: Uuid,
+    /// The operation: its id, or the beginning or end of it
+    #[arg(value_name = "OPERATION")]
+    id: String,
 }
 
 pub(super) async fn run(global: &Global, args: &ShowArgs, client: &PlatformClient) -> Result<Exit> {
-    let detail = client.show(args.id).await?;
+    let detail = client.show(client.find_operation(&args.id).await?).await?;
     match global.output {
         Format::Json | Format::Yaml => output::print_value(global.output, &detail)?,
         Format::Name => output::data(&detail.operation.id.to_string())?,

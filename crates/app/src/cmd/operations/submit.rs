@@ -31,6 +31,7 @@ Every submit carries an idempotency key, so that one whose answer was lost can b
 #[command(after_help = EXAMPLES)]
 pub(super) struct SubmitArgs {
     /// The workflow; `provision-engine steps` lists all
+    #[arg(value_name = "WORKFLOW")]
     workflow: String,
     /// The params of the workflow: a file with a JSON object, - for stdin, or the object itself
     #[arg(long, value_name = "FILE|-|JSON")]

@@ -29,15 +29,17 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WatchArgs {
-    /// The operation
-    id: Uuid,
+    /// The operation: its id, or the beginning or end of it
+    #[arg(value_name = "OPERATION")]
+    id: String,
     /// How long to watch at most; exit code 4 when the time is over
     #[arg(long, value_name = "TIME")]
     timeout: Option<Period>,
 }
 
 pub(super) async fn run(global: &Global, args: &WatchArgs, client: &PlatformClient) -> Result<Exit> {
-    match follow(global.output, client, args.id, args.timeout).await? {
+    let id = client.find_operation(&args.id).await?;
+    match follow(global.output, client, id, args.timeout).await? {
         Ended::With(phase) => Ok(Goal::Success.exit(phase)),
         Ended::Left(exit) => Ok(exit),
     }

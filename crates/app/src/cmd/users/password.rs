@@ -24,6 +24,16 @@ pub(super) fn read(name: &str) -> Result<SecretString> {
     Ok(first)
 }
 
+/// The same for what is typed once.
+pub(crate) fn once(question: &str) -> Result<SecretString> {
+    let stdin = io::stdin();
+    if !stdin.is_terminal() {
+        return line(&mut stdin.lock());
+    }
+    let _quiet = Quiet::new(&stdin)?;
+    asked(&stdin, question)
+}
+
 fn asked(stdin: &Stdin, question: &str) -> Result<SecretString> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}: ").and_then(|()| stderr.flush()).context("cannot ask")?;
@@ -38,7 +48,7 @@ fn line(input: &mut dyn BufRead) -> Result<SecretString> {
     input.take(LINE_BYTES_MAX).read_line(&mut line).context("cannot read the password")?;
     let text = line.trim_end_matches(['\r', '\n']);
     if text.is_empty() {
-        bail!("there was no password; type one or send it to stdin");
+        bail!("nothing was typed, and stdin has no line: no password");
     }
     Ok(SecretString::from(text))
 }

@@ -81,6 +81,10 @@ impl Endpoints for LaunchApi {
         description().into_openapi()
     }
 
+    fn documents(&self) -> Vec<(&'static str, OpenApi)> {
+        vec![("launch", openapi::openapi())]
+    }
+
     fn api(&self, app: &Shared) -> Option<Router> {
         self.0.clone().map(|door| router(app, door))
     }

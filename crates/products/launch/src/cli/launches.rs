@@ -2,6 +2,7 @@
 
 mod cancel;
 mod conclude;
+mod find;
 mod follow;
 mod list;
 mod parameters;
@@ -11,6 +12,7 @@ mod show;
 mod watch;
 
 pub(super) use conclude::{conclude, print_for_scripts};
+pub(crate) use find::complete;
 pub(super) use follow::{Follow, way_back};
 pub(super) use printer::LaunchPrinter;
 pub(super) use show::mood_of;
@@ -30,7 +32,7 @@ Examples:
   provision-engine launches parameters ID --source 7 --type t3.small --key mine
   provision-engine launches cancel ID --terminate --yes --wait
 
-A launch is named by its id or by its number. `provision-engine launch` makes one.";
+A launch is named by its id, the beginning or end of it, or its number. `provision-engine launch` makes one.";
 
 /// Look at launches, cancel them, retry them and clean up after them
 #[derive(Debug, Args)]

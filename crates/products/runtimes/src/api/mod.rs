@@ -66,6 +66,10 @@ impl Endpoints for RuntimesApi {
         api
     }
 
+    fn documents(&self) -> Vec<(&'static str, OpenApi)> {
+        vec![("osb", osb::openapi::openapi())]
+    }
+
     fn api(&self, app: &Shared) -> Option<Router> {
         Some(osb::router(app, Arc::clone(&self.catalog), self.osb))
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::client::{Action, Broker, BrokerArgs, Catalog, Parameter, Parameters, plain};
 use app::cli::Global;
+use app::cmd::complete::Candidate;
 use app::exit::Exit;
 use app::output::{self, Answer, Cell, Format, Table, note};
 
@@ -29,6 +30,12 @@ pub(crate) struct CatalogArgs {
     service: Option<String>,
     #[command(flatten)]
     broker: BrokerArgs,
+}
+
+/// The plans of our own broker, for shells.
+pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
+    let catalog = Broker::find(global, &BrokerArgs::default())?.catalog().await?;
+    Ok(catalog.offers().map(|offer| (offer.plan.name.clone(), offer.plan.description.clone())).collect())
 }
 
 impl Answer for Catalog {

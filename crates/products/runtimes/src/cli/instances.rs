@@ -17,7 +17,11 @@ use clap::{Args, Subcommand};
 
 use crate::client::{Broker, BrokerArgs};
 use app::cli::Global;
+use app::cmd::complete::Candidate;
 use app::exit::Exit;
+
+/// A shell lists no more.
+const COMPLETED_MAX: usize = 50;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,6 +64,16 @@ pub(crate) async fn run(global: &Global, args: &InstancesArgs) -> Result<Exit> {
         InstancesCommand::Bind(args) => bind::run(global, args, broker).await,
         InstancesCommand::Unbind(args) => unbind::run(global, args, broker).await,
     }
+}
+
+/// The instances of our own broker, for shells.
+pub(crate) async fn complete(global: &Global) -> Result<Vec<Candidate>> {
+    let page = Broker::find(global, &BrokerArgs::default())?.runtimes(COMPLETED_MAX, None).await?;
+    let candidate = |item: &serde_json::Value| {
+        let plan = item["servicePlanName"].as_str().unwrap_or_default().to_owned();
+        Some((item["instanceID"].as_str()?.to_owned(), plan))
+    };
+    Ok(page.data.iter().filter_map(candidate).collect())
 }
 
 /// The plan of an instance, for brokers that do not tell.

@@ -16,6 +16,9 @@ use app::client::{Address, secret_in};
 /// The file that a server writes for the owner of its data directory: one line, `user:password`.
 const CREDENTIALS_FILE: &str = "broker.credentials";
 
+/// The version of the Open Service Broker API that is spoken unless a flag names another.
+const API_VERSION: &str = "2.17";
+
 /// Which broker is meant; without these flags, the one of the server that other commands talk to
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Broker options")]
@@ -57,8 +60,17 @@ pub(crate) struct BrokerArgs {
     )]
     pub(crate) broker_region: Option<String>,
     /// The version of the Open Service Broker API to speak
-    #[arg(long, global = true, value_name = "VERSION", default_value = "2.17")]
+    #[arg(long, global = true, value_name = "VERSION", default_value = API_VERSION)]
     pub(crate) api_version: String,
+}
+
+impl Default for BrokerArgs {
+    /// No flag is given.
+    fn default() -> BrokerArgs {
+        let api_version = API_VERSION.to_owned();
+        let (broker_url, broker_user, broker_password, broker_region) = (None, None, None, None);
+        BrokerArgs { broker_url, broker_user, broker_password, broker_region, api_version }
+    }
 }
 
 impl BrokerArgs {

@@ -68,6 +68,10 @@ impl Endpoints for ServerlessApi {
         description().into_openapi()
     }
 
+    fn documents(&self) -> Vec<(&'static str, OpenApi)> {
+        vec![("serverless", openapi::openapi())]
+    }
+
     fn api(&self, app: &Shared) -> Option<Router> {
         self.0.clone().map(|door| router(app, door))
     }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::conclude::{conclude, print_for_scripts};
+use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
@@ -21,8 +22,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct CancelArgs {
-    /// The launch, by its id or number
-    #[arg(value_name = "ID")]
+    /// The launch: its id, the beginning or end of it, or its number
+    #[arg(value_name = "LAUNCH")]
     name: String,
     /// Terminate its instances, if it has any
     #[arg(long)]
@@ -35,7 +36,8 @@ pub(super) struct CancelArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &CancelArgs, client: &LaunchClient) -> Result<Exit> {
-    let name = args.name.as_str();
+    let name = named(client, &args.name).await?;
+    let name = name.as_str();
     if args.terminate && !args.yes && !is_meant(&format!("Terminate the instances of launch {name}?"))? {
         note("nothing was cancelled");
         return Ok(Exit::ERROR);

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::super::launch::{ParameterArgs, typed};
 use super::conclude::conclude;
+use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
@@ -23,8 +24,8 @@ The first parameters that fit count. The same again are welcome, others are refu
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct GiveArgs {
-    /// The launch, by its id or number
-    #[arg(value_name = "ID")]
+    /// The launch: its id, the beginning or end of it, or its number
+    #[arg(value_name = "LAUNCH")]
     launch: String,
     #[command(flatten)]
     parameters: ParameterArgs,
@@ -43,7 +44,8 @@ pub(super) async fn run(global: &Global, args: &GiveArgs, client: &LaunchClient)
         args.file.as_deref().map(|path| typed("--file", app::given::object("--file", path)?)).transpose()?;
     let mut parameters: NewParameters = in_file.unwrap_or_default();
     args.parameters.lay_over(client, &mut parameters).await?;
-    let taken = client.give(&args.launch, &parameters).await?;
+    let launch = named(client, &args.launch).await?;
+    let taken = client.give(&launch, &parameters).await?;
     match args.waiting.see_through(global, client, &taken, None).await? {
         Ended::Left(exit) => Ok(exit),
         Ended::With(over) => conclude(global, &over),

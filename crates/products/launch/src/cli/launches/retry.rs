@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::conclude::conclude;
+use super::find::named;
 use super::follow::WaitArgs;
 use crate::client::LaunchClient;
 use app::cli::Global;
@@ -12,8 +13,8 @@ use app::exit::Exit;
 
 #[derive(Debug, Args)]
 pub(super) struct RetryArgs {
-    /// The launch, by its id or number
-    #[arg(value_name = "ID")]
+    /// The launch: its id, the beginning or end of it, or its number
+    #[arg(value_name = "LAUNCH")]
     name: String,
     #[command(flatten)]
     waiting: WaitArgs,
@@ -26,7 +27,8 @@ pub(super) async fn run(
     verb: &str,
     client: &LaunchClient,
 ) -> Result<Exit> {
-    let name = args.name.as_str();
+    let name = named(client, &args.name).await?;
+    let name = name.as_str();
     let before = client.launch(name).await?.finished_at;
     let asked = client.ask(name, verb).await?;
     match args.waiting.see_through(global, client, &asked, before).await? {

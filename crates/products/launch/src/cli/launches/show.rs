@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 use engine::{Clock, Timestamp, WallClock};
 
+use super::find::named;
 use crate::api::types::Instance;
 use crate::client::{Launch, LaunchClient};
 use crate::csv;
@@ -25,8 +26,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ShowArgs {
-    /// The launch, by its id or number
-    #[arg(value_name = "ID")]
+    /// The launch: its id, the beginning or end of it, or its number
+    #[arg(value_name = "LAUNCH")]
     name: String,
     /// Print the instances as CSV
     #[arg(long)]
@@ -34,7 +35,7 @@ pub(super) struct ShowArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &ShowArgs, client: &LaunchClient) -> Result<Exit> {
-    let launch = client.launch(&args.name).await?;
+    let launch = client.launch(&named(client, &args.name).await?).await?;
     match global.output {
         _ if args.csv => output::data(&as_csv(&launch))?,
         Format::Json | Format::Yaml => output::print_value(global.output, &launch)?,

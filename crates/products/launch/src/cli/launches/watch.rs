@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::conclude::conclude;
+use super::find::named;
 use super::follow::{Follow, way_back};
 use super::printer::LaunchPrinter;
 use crate::client::LaunchClient;
@@ -22,8 +23,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct WatchArgs {
-    /// The launch, by its id or number
-    #[arg(value_name = "ID")]
+    /// The launch: its id, the beginning or end of it, or its number
+    #[arg(value_name = "LAUNCH")]
     name: String,
     /// How long to watch at most; exit code 4 when the time is over
     #[arg(long, value_name = "TIME")]
@@ -31,7 +32,8 @@ pub(super) struct WatchArgs {
 }
 
 pub(super) async fn run(global: &Global, args: &WatchArgs, client: &LaunchClient) -> Result<Exit> {
-    let name = args.name.as_str();
+    let name = named(client, &args.name).await?;
+    let name = name.as_str();
     let is_stream = matches!(global.output, Format::Json | Format::Yaml);
     let mut printer = if is_stream { LaunchPrinter::streaming(global.output) } else { LaunchPrinter::new() };
     let follow = Follow { name, before: None, limit: args.timeout };

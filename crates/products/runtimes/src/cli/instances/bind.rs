@@ -35,6 +35,7 @@ It waits until the credentials are there, unless only the name is asked for with
 #[command(after_help = EXAMPLES)]
 pub(super) struct BindArgs {
     /// The instance
+    #[arg(value_name = "INSTANCE")]
     id: String,
     /// The id of the new binding [default: a new UUID]
     binding_id: Option<String>,

@@ -25,6 +25,7 @@ To delete what is gone already is no error.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct DeleteArgs {
     /// The instance
+    #[arg(value_name = "INSTANCE")]
     id: String,
     /// Do not ask whether it is meant
     #[arg(long, short)]

@@ -27,7 +27,7 @@ Examples:
   provision-engine instances list
   provision-engine instances list --all -o name";
 
-/// List the instances of our own broker, oldest first; other brokers have no list
+/// List the instances of our own broker, newest first; other brokers have no list
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
@@ -75,9 +75,8 @@ fn word(item: &Value, path: &str) -> Option<String> {
 pub(super) async fn run(global: &Global, args: &ListArgs, broker: &Broker) -> Result<Exit> {
     let limit = if args.all { usize::MAX } else { args.limit };
     let (mut items, mut next): (Vec<Value>, Option<String>) = (Vec::new(), None);
-    while items.len() < limit {
-        let wanted = (limit - items.len()).min(PAGE_MAX);
-        let page = broker.runtimes(wanted, next.as_deref()).await.map_err(explained)?;
+    loop {
+        let page = broker.runtimes(PAGE_MAX, next.as_deref()).await.map_err(explained)?;
         // A server that hands out the same place again would be asked for ever.
         let is_end = page.data.is_empty() || page.next == next;
         items.extend(page.data);
@@ -86,8 +85,12 @@ pub(super) async fn run(global: &Global, args: &ListArgs, broker: &Broker) -> Re
             break;
         }
     }
+    // The API lists the oldest first.
+    items.reverse();
+    let has_more = items.len() > limit;
+    items.truncate(limit);
     output::print(global.output, &Runtimes { items })?;
-    if next.is_some() {
+    if has_more {
         note("there are more: use --limit or --all");
     }
     Ok(Exit::GOOD)

@@ -24,6 +24,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct ShowArgs {
     /// The instance
+    #[arg(value_name = "INSTANCE")]
     id: String,
     /// Show the last operation of this binding instead
     #[arg(long, value_name = "BINDING_ID")]

@@ -21,6 +21,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct UnbindArgs {
     /// The instance
+    #[arg(value_name = "INSTANCE")]
     id: String,
     /// The binding
     binding_id: String,

@@ -24,6 +24,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct UpdateArgs {
     /// The instance
+    #[arg(value_name = "INSTANCE")]
     id: String,
     /// The new plan, by its name or id
     #[arg(long, value_name = "PLAN")]
