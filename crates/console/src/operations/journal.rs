@@ -239,10 +239,8 @@ mod tests {
     fn an_event_says_how_long_after_the_beginning_it_was() {
         let told = |micros: i64| {
             let body = Body::Stepped { changes: Changes::default(), started: None };
-            offset(
-                Timestamp(1_000),
-                &JournalEntry::from(&Event { seq: 1, at: Timestamp(1_000 + micros), body }),
-            )
+            let event = Event { seq: 1, at: Timestamp(1_000 + micros), body };
+            offset(Timestamp(1_000), &(&event).to_wire())
         };
         assert_eq!([told(0), told(400), told(11_250)], ["+0 ms", "+0.4 ms", "+11.2 ms"]);
         assert_eq!([told(1_234_567), told(61_000_000)], ["+1.235 s", "+1 min 1 s"]);

@@ -2,11 +2,8 @@
 //!
 //! Opening the link changes nothing, so that what previews links does not use it up. The button does.
 
-use std::net::SocketAddr;
-
 use askama::Template;
-use axum::Extension;
-use axum::extract::{ConnectInfo, Query, State};
+use axum::extract::{Query, State};
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -14,6 +11,7 @@ use engine::secret::SecretString;
 use serde::Deserialize;
 use server::Principal;
 
+use super::client::Client;
 use super::enter::{not_now, welcome};
 use super::form::form;
 use crate::csrf::CsrfToken;
@@ -53,18 +51,17 @@ pub(super) async fn show(
 
 pub(super) async fn follow(
     State(desk): State<Desk>,
-    peer: Option<Extension<ConnectInfo<SocketAddr>>>,
+    client: Client,
     headers: HeaderMap,
     fields: Fields,
 ) -> Response {
-    let peer = peer.map(|Extension(ConnectInfo(peer))| peer.ip());
-    let from = peer.map(|peer| desk.settings.client_address(peer, &headers));
+    let from = client.address;
     let again = |status, error: String| form(&desk, &headers, status, "", "", Some(error));
     match desk.inside.redeem_link(&SecretString::from(fields.text("code"))).await {
         Ok(Some(user)) => {
             let from = from.map_or_else(|| "link".to_owned(), |from| format!("link from {from}"));
             desk.inside.write_down(&user.name, "session.link", &from, "303").await;
-            welcome(&desk, &headers, &Principal::of_user(&user), "").await
+            welcome(&desk, &headers, client, &Principal::of_user(&user), "").await
         }
         Ok(None) => {
             desk.inside.write_down_failure("(link)", from, "401 link").await;

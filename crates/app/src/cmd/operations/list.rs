@@ -75,7 +75,7 @@ pub(super) async fn run(global: &Global, args: &ListArgs, client: &PlatformClien
     let limit = if args.all { usize::MAX } else { args.limit };
     let (items, has_more) = pages(client, args.query(), limit).await?;
     let is_empty = items.is_empty();
-    output::print(global.output, &OperationPage { items, next: None })?;
+    output::print(global.output, &OperationPage { items, ..OperationPage::default() })?;
     if has_more {
         note("there are more: use --limit or --all");
     }
