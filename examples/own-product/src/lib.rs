@@ -3,7 +3,8 @@
 pub mod order;
 pub mod registrar;
 
-use app::cmd::operations::follow;
+use api::types::{Operation, OperationPage, Phase};
+use app::cmd::{operations::follow, wait::Ended};
 use app::prelude::*;
 use askama::Template;
 use console::parts::{Chip, Icon};
@@ -11,7 +12,6 @@ use console::{Shell, Visitor};
 use registrar::{Names, Registrar, fake};
 use serde_json::json;
 use server::prelude::*;
-use api::types::{Operation, OperationPage, Phase};
 
 pub struct Settings(Option<HttpUrl>);
 
@@ -87,8 +87,8 @@ async fn demo(global: &Global, _: &DemoArgs) -> Result<Exit> {
     let server = InProcess::start(&global.app, &[("sandbox.enabled", "true")]).await?;
     let order: Operation = server.client.http.post(&["domains"], &json!({"name": "example.org"})).await?;
     server.client.signal("domains.approval.example.org", &json!({"approved": true})).await?;
-    let phase = follow(global.output, &server.client, order.id, None).await?;
-    ensure!(phase == Phase::Succeeded, "the order is {phase}");
+    let ended = follow(global.output, &server.client, order.id, None).await?;
+    ensure!(matches!(ended, Ended::With(Phase::Succeeded)), "the order is {ended:?}");
     ensure!(server.page("/console/domains").await?.contains("example.org"), "the page has no order");
     note("example.org is bought and on the page /console/domains; `serve` shows it in a browser");
     server.stop().await;

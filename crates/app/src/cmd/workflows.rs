@@ -35,8 +35,10 @@ pub struct WorkflowsArgs {
 #[derive(Debug, Subcommand)]
 enum WorkflowsCommand {
     /// List all workflows: where each comes from, its version and who changed it
+    #[command(after_help = "Examples:\n  provision-engine workflows list")]
     List,
     /// Show one: its steps, its versions, or the content of a version
+    #[command(after_help = "Examples:\n  provision-engine workflows show acme.database --versions")]
     Show {
         /// Its name
         name: String,
@@ -48,16 +50,19 @@ enum WorkflowsCommand {
         version: Option<u32>,
     },
     /// Declare a workflow, or a new version of one; the secret of `secret_file` or `secret_env` is sent with it
+    #[command(after_help = "Examples:\n  provision-engine workflows apply acme.database.yaml")]
     Apply {
         /// The declaration
         file: PathBuf,
     },
     /// End a declared workflow for new operations; those under way go on
+    #[command(after_help = "Examples:\n  provision-engine workflows delete acme.database")]
     Delete {
         /// Its name
         name: String,
     },
     /// Check a declaration and call nothing; errors have line and column
+    #[command(after_help = "Examples:\n  provision-engine workflows check acme.database.yaml")]
     Check {
         /// The declaration
         file: PathBuf,
