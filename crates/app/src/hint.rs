@@ -37,6 +37,10 @@ pub fn command(words: &str) -> String {
 
 /// The same for commands in backticks in a text of the server, which does not know how it was reached.
 pub fn in_text(text: &str) -> String {
+    replaced(text, command)
+}
+
+fn replaced(text: &str, command: impl Fn(&str) -> String) -> String {
     let start = format!("`{NAME} ");
     let mut parts = text.split(&start);
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -80,8 +84,10 @@ mod tests {
 
     #[test]
     fn commands_in_a_text_are_found_and_the_rest_stays() {
+        let text = "`provision-engine status` and `provision-engine plan`";
+        assert_eq!(replaced(text, |words| words.to_uppercase()), "`STATUS` and `PLAN`");
         for text in ["`provision-engine status` shows it, `x` too", "nothing", "`provision-engine open", ""] {
-            assert_eq!(in_text(text), text);
+            assert_eq!(replaced(text, |words| format!("{NAME} {words}")), text);
         }
     }
 }

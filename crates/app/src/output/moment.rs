@@ -34,9 +34,9 @@ mod tests {
         let at = |seconds: i64| OffsetDateTime::from_unix_timestamp(seconds).unwrap();
         let (winter, summer) = (at(1_795_038_443), at(1_783_000_000));
         let written = |zone: &str, at| written(&Zone::of_user(Some(zone)), at);
-        assert_eq!(written("EST5EDT,M3.2.0,M11.1.0", winter), "2026-11-18 16:34:03.000 -05:00");
+        assert_eq!(written("EST5EDT,M3.2.0,M11.1.0", winter), "2026-11-18 16:47:23.000 -05:00");
         assert_eq!(written("EST5EDT,M3.2.0,M11.1.0", summer), "2026-07-02 09:46:40.000 -04:00");
-        assert_eq!(written("", winter), "2026-11-18 21:34:03.000 +00:00");
-        assert_eq!(written("no/such/zone", winter), "2026-11-18 21:34:03.000 +00:00");
+        assert_eq!(written("", winter), "2026-11-18 21:47:23.000 +00:00");
+        assert_eq!(written("no/such/zone", winter), "2026-11-18 21:47:23.000 +00:00");
     }
 }

@@ -85,5 +85,10 @@ fn a_dry_run_prints_the_request_with_its_secrets_masked() {
         let ran = place.run(&["plan", "runtime.provision", "--params", params]);
         assert!(ran.code != Some(0) && ran.err.contains(part), "{}", ran.err);
     }
-    assert!(place.run(&["plan", "demo.hello", "--params", "{}"]).err.contains("runtime.provision only"));
+    assert!(
+        place
+            .run(&["plan", "demo.hello", "--params", "{}"])
+            .err
+            .contains("runtime.provision and declared workflows only")
+    );
 }

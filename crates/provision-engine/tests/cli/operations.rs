@@ -126,7 +126,8 @@ fn what_is_wrong_with_a_submit_is_said() {
     let _server = place.serve(&["--sandbox"]);
     let submit = |code, more: &[&str]| place.expect(code, &[&["ops", "submit"], more].concat()).err;
     assert!(submit(1, &["no.such"]).contains("known are demo.hello"));
-    assert!(submit(1, &["demo.hello", "--param", "nam=1"]).contains("unknown field `nam`"));
+    assert!(submit(2, &["demo.hello", "--param", "nam=1"]).contains("did you mean name?"));
+    assert!(submit(1, &["demo.hello", "--params", r#"{"nam": 1}"#]).contains("nam"));
     assert!(submit(2, &["demo.hello", "--params", "{"]).contains("is not JSON"));
     for missing in ["@none", "none"] {
         assert!(submit(1, &["demo.hello", "--params", missing]).contains("cannot read none"));

@@ -1,6 +1,6 @@
 //! The params of an operation: as a whole, or key by key.
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use config::nearest;
 use serde_json::{Map, Value};
 
@@ -18,23 +18,23 @@ pub(super) fn params(whole: Option<&str>, single: &[String], schema: &Value) -> 
     };
     for pair in single {
         let (key, value) = given::pair("--param", pair)?;
-        params.insert(key.to_owned(), typed(key, value, schema)?);
+        params.insert(key.to_owned(), typed(key, value, schema).map_err(UsageError)?);
     }
     Ok(Value::Object(params))
 }
 
 /// A value of the type that the schema says.
-fn typed(key: &str, text: &str, schema: &Value) -> Result<Value> {
+fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
         return Ok(guessed(text));
     };
     let Some(property) = properties.get(key) else {
         if let Some(meant) = nearest::among(key, properties.keys().map(String::as_str)) {
-            bail!("--param: there is no param {key}; did you mean {meant}?");
+            return Err(format!("--param: there is no param {key}; did you mean {meant}?"));
         }
         if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-            bail!("--param: there is no param {key}; there are {}", known.join(", "));
+            return Err(format!("--param: there is no param {key}; there are {}", known.join(", ")));
         }
         return Ok(guessed(text));
     };
@@ -48,21 +48,23 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value> {
             .iter()
             .find(is_it)
             .cloned()
-            .with_context(|| format!("--param {key}: it is one of {}", known()));
+            .ok_or_else(|| format!("--param {key}: it is one of {}", known()));
     }
     let read = guessed(text);
     match property.get("type").and_then(Value::as_str) {
         Some("string") if !text.starts_with('"') => Ok(Value::String(text.to_owned())),
         Some("integer") if !(read.is_i64() || read.is_u64()) => {
-            bail!("--param {key}: expected a whole number, got {text:?}")
+            Err(format!("--param {key}: expected a whole number, got {text:?}"))
         }
-        Some("number") if !read.is_number() => bail!("--param {key}: expected a number, got {text:?}"),
-        Some("boolean") if !read.is_boolean() => bail!("--param {key}: expected true or false, got {text:?}"),
+        Some("number") if !read.is_number() => Err(format!("--param {key}: expected a number, got {text:?}")),
+        Some("boolean") if !read.is_boolean() => {
+            Err(format!("--param {key}: expected true or false, got {text:?}"))
+        }
         _ => Ok(read),
     }
 }
 
-/// What reads as JSON is JSON; anything else is text, so that nobody has to quote quotes.
+/// What reads as JSON is JSON; anything else is text, so that quotes need no quotes.
 fn guessed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

@@ -262,7 +262,7 @@ mod tests {
             // However the file is cut, nothing panics.
             let _ = parse(&whole[..end]);
         }
-        for zone in ["../../etc/passwd", "X", "EST", "/dev/null", "M3"] {
+        for zone in ["../../etc/passwd", "X", "no", "/dev/null", "M3"] {
             check(zone, 0, 0);
         }
     }
