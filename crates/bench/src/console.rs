@@ -86,7 +86,7 @@ pub(super) async fn measure(target: &Target, effort: &Effort) -> Result<Consoled
 async fn change(browser: &Browser, id: &str) -> Result<f64> {
     let mut stream = browser.open(&format!("/console/operations/{id}/live")).await?;
     browser.cancel(id).await?;
-    let told = tokio::time::timeout(Duration::from_secs(30), stream.until("How it ended"));
+    let told = tokio::time::timeout(Duration::from_secs(30), stream.until("data-over"));
     told.await.context("the page does not learn that its operation ended")??;
     let now = WallClock.now();
     let saved = browser.finished_at(id).await?;
