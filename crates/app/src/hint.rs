@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn commands_in_a_text_are_found_and_the_rest_stays() {
         let text = "`provision-engine status` and `provision-engine plan`";
-        assert_eq!(replaced(text, |words| words.to_uppercase()), "`STATUS` and `PLAN`");
+        assert_eq!(replaced(text, str::to_uppercase), "`STATUS` and `PLAN`");
         for text in ["`provision-engine status` shows it, `x` too", "nothing", "`provision-engine open", ""] {
             assert_eq!(replaced(text, |words| format!("{NAME} {words}")), text);
         }

@@ -23,7 +23,7 @@ async fn every_step_can_run_twice_fail_crash_and_lose_its_call() {
 
 fn run(dir: &str, url: &str, words: &str) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_own-product"));
-    program.env("PROVISION_ENGINE_DATA_DIR", dir).env("PROVISION_ENGINE_DOMAINS__REGISTRAR_URL", url);
+    program.env("OWN_PRODUCT_DATA_DIR", dir).env("OWN_PRODUCT_DOMAINS__REGISTRAR_URL", url);
     let output = program.args(words.split(' ')).output().unwrap();
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()

@@ -55,7 +55,7 @@ launch goes on, unless its profile says otherwise.";
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LaunchArgs {
     /// The cloud [default: aws]
-    #[arg(long, value_name = "PROVIDER", value_parser = providers())]
+    #[arg(long, value_name = "PROVIDER", value_parser = launchable())]
     provider: Option<String>,
     #[command(flatten)]
     image: ImageArgs,
@@ -105,8 +105,13 @@ impl WaitArgs {
     }
 }
 
+/// Every cloud that lists and catalogs know.
 pub(crate) fn providers() -> PossibleValuesParser {
-    // The others are names in the API that no client stands behind.
+    PossibleValuesParser::new(ProviderKind::ALL.map(ProviderKind::as_str))
+}
+
+/// The clouds with a client.
+fn launchable() -> PossibleValuesParser {
     PossibleValuesParser::new([ProviderKind::Aws, ProviderKind::Noop].map(ProviderKind::as_str))
 }
 
