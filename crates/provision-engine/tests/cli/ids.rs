@@ -74,9 +74,13 @@ fn a_shell_is_told_what_fits() {
     let place = Place::new();
     let server = place.serve(&["--sandbox"]);
     let id = place.submit(&[]);
-    let words = |words: &[&str]| {
+    let once = |words: &[&str]| {
         let ran = place.expect(0, &[&["complete", "--"], words].concat());
         ran.out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    // On a busy machine two seconds, after which a shell is told nothing, may be too short.
+    let words = |words: &[&str]| {
+        (0..10).map(|_| once(words)).find(|found| !found.is_empty()).expect("something that fits")
     };
     assert_eq!(words(&["operations", "show", ""]), [id.as_str()]);
     assert_eq!(words(&["operations", "show", &id[..10]]), [id.as_str()]);
@@ -88,12 +92,15 @@ fn a_shell_is_told_what_fits() {
     assert!(words(&["-o", "js"]).contains(&"json".to_owned()));
     assert!(!words(&[""]).contains(&"complete".to_owned()), "it is for scripts");
     server.stop();
-    assert!(words(&["operations", "show", ""]).is_empty(), "no server, no error");
+    assert!(once(&["operations", "show", ""]).is_empty(), "no server, no error");
     let bash = "source <(provision-engine completions bash) && COMP_WORDS=(provision-engine operations submit demo) \
                 && COMP_CWORD=3 && _provision-engine && echo \"${COMPREPLY[@]}\"";
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_provision-engine")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let mut shell = std::process::Command::new("bash");
-    let ran = shell.args(["-c", bash]).env("PATH", path).env("HOME", place.path("")).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&ran.stdout).trim(), "demo.hello", "{ran:?}");
+    let in_bash = || {
+        let mut shell = std::process::Command::new("bash");
+        let ran = shell.args(["-c", bash]).env("PATH", &path).env("HOME", place.path("")).output().unwrap();
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!((0..10).map(|_| in_bash()).find(|said| !said.is_empty()).as_deref(), Some("demo.hello"));
 }
