@@ -1,4 +1,4 @@
-//! The params of a workflow: their JSON Schema, their defaults, and those that nobody reads again.
+//! The params of a workflow: their JSON Schema, their defaults, and those that are only written.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

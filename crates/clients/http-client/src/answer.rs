@@ -161,7 +161,7 @@ impl Answer {
         }
     }
 
-    /// When to come back, where the far side says it.
+    /// When to come back, where the service says it.
     pub fn retry_after(&self) -> Option<Duration> {
         self.headers.get(RETRY_AFTER).map(retry_after)
     }

@@ -1,4 +1,4 @@
-//! The browser that somebody signs in with, as its owner recognises it in a list of sessions.
+//! The browser of a sign-in, as its user recognises it in a list of sessions.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
